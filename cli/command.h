@@ -44,6 +44,7 @@ void AddReport(CLI::App& app, Invocation& invocation);
 void AddDiff(CLI::App& app, Invocation& invocation);
 void AddRedact(CLI::App& app, Invocation& invocation);
 void AddVerify(CLI::App& app, Invocation& invocation);
+void AddReceipt(CLI::App& app, Invocation& invocation);
 void AddKernelLibrary(CLI::App& app, Invocation& invocation);  ///< for child processes: hidden
 void AddList(CLI::App& app, Invocation& invocation);
 void AddLint(CLI::App& app, Invocation& invocation);

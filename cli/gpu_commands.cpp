@@ -37,15 +37,38 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   verify->add_flag("!--no-timing", options.timing, "Only results: for runs under compute-sanitizer");
   verify->add_flag("--accept-weak-tolerance", options.accept_weak_tolerance,
                    "Apply a library's tolerance as it is, though zeros or a mean pass it");
+  verify->add_option("--receipt", options.receipt, "Write what was judged of the kernel library to this file")
+      ->type_name("FILE");
   invocation.When(*verify, [arguments, verify] {
     const jobs::PythonOptions& python = arguments->options.python;
     RequirePythonKernel(*verify, python);
     if (!python.kernel.empty()) {
-      RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal"});
+      RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal", "--receipt"});
       return CodeOf(jobs::VerifyPythonKernel(arguments->options));
     }
     arguments->options.shapes = arguments->shapes.Parse();
     return CodeOf(jobs::VerifyKernels(arguments->options));
+  });
+}
+
+void AddReceipt(CLI::App& app, Invocation& invocation) {
+  const auto options = std::make_shared<jobs::ReceiptOptions>();
+  CLI::App* const receipt = app.add_subcommand("receipt", "Check receipts that verify wrote");
+  receipt->require_subcommand(1);
+  CLI::App* const check = receipt->add_subcommand("check", "Judge a kernel library again, and say what agrees");
+  check->add_option("file", options->file, "What verify --receipt wrote")->required()->type_name("FILE");
+  check->add_option("--kernel-lib", options->library, "The kernel library that it is of")->required();
+  AddTensorFiles(*check, options->tensor_files);
+  check->add_option("--device", options->device, "CUDA device number")->capture_default_str();
+  invocation.When(*check, [options] {
+    switch (jobs::CheckReceipt(*options)) {
+      case jobs::ReceiptCheck::kAgrees:
+        return kExitFine;
+      case jobs::ReceiptCheck::kDiffers:
+        return kExitRegression;
+      default:
+        return kExitCannot;
+    }
   });
 }
 

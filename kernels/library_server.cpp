@@ -73,6 +73,12 @@ class SharedMemory {
   std::size_t bytes_ = 0;
 };
 
+// Makes the device's CUDA context.
+void TakeDevice(int device) {
+  CheckCudaResult(cudaSetDevice(device), "cudaSetDevice");
+  CheckCudaResult(cudaFree(nullptr), "cudaFree");
+}
+
 class Server {
  public:
   Server(const std::string& path, const std::vector<std::string>& files) : library_(LoadTensorLibrary(path, files)) {}
@@ -316,8 +322,14 @@ void ServeKernelLibrary(const std::string& library, const std::vector<std::strin
     const ssize_t count = recv(ChildSession::kChannel, message.data(), message.size(), 0);
     if (count <= 0) break;
     try {
+      const Json asked = Json::parse(std::string_view(message.data(), static_cast<std::size_t>(count)));
+      if (!server && asked.at("do") == "device") {  // before the library is loaded
+        TakeDevice(asked.at("device"));
+        Reply({{"error", ""}});
+        continue;
+      }
       if (!server) server.emplace(library, files);
-      Json answer = server->Answer(Json::parse(std::string_view(message.data(), static_cast<std::size_t>(count))));
+      Json answer = server->Answer(asked);
       if (!answer.contains("error")) answer["error"] = "";
       Reply(answer);
     } catch (const Error& error) {

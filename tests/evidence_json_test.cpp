@@ -52,6 +52,14 @@ TEST(EvidenceTest, CaseNameIsKernelAndShape) {
   EXPECT_EQ(CaseName(facts), "mma");
 }
 
+TEST(EvidenceTest, WhyACaseWasRefusedComesBack) {
+  Evidence evidence = SampleEvidence();
+  evidence.cases[1].refused = "timed calls do less";
+  const Evidence after = EvidenceFromJson(ToJson(evidence), "test");
+  EXPECT_EQ(after.cases[1].refused, "timed calls do less");
+  EXPECT_EQ(after.cases[0].refused, "");
+}
+
 TEST(EvidenceTest, FindsACaseByKernelAndShape) {
   const Evidence evidence = SampleEvidence();
   EXPECT_EQ(FindCase(evidence, "naive", "1,8,512,64"), 1u);

@@ -10,6 +10,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/judge.h"
 #include "fa_profile/library_server.h"
+#include "floor.h"
 #include "weak_tolerance.h"
 #include "witness.h"
 
@@ -143,6 +144,43 @@ TEST(JudgeKernelTest, AVerdictIsOneSentence) {
   EXPECT_EQ(Describe(judgement), "REFUSED: timed calls do less");
 }
 
+// 132 SMs of 1.98 GHz: 1.07 PFLOP/s of 16 bits, 3.35 TB/s, 33.5 TB/s of the load/store units.
+const Ceilings kH100{90, 132, 1.98e9, 3.35e12, 50e6};
+
+std::string BelowFloor(double call_us, const Work& work, NumberFormat format = NumberFormat::kBf16,
+                       double tensor_bytes = 1e9, const Ceilings& ceilings = kH100) {
+  return WhyBelowFloor(1e3 * call_us, work, {NumberFormat::kFp32, format}, tensor_bytes, ceilings);
+}
+
+TEST(JudgeKernelTest, ATimeBelowWhatTheDeclaredWorkTakesAtThePeakIsRefused) {
+  const Work product{1e12, std::nullopt};  // 934 us at the peak, of 8 bits 467 us
+  EXPECT_EQ(
+      BelowFloor(500, product),
+      "below the floor: 1e+12 FLOPs take at least 934.1 us at the peak of this GPU, 1.071e+15 FLOPs/s, and a call "
+      "took 500 us");
+  EXPECT_EQ(BelowFloor(935, product), "");
+  EXPECT_EQ(BelowFloor(500, product, NumberFormat::kFp8E4m3), "");
+  EXPECT_NE(BelowFloor(400, product, NumberFormat::kFp8E4m3), "");
+}
+
+TEST(JudgeKernelTest, BytesThatL2MayKeepHaveTheFloorOfTheSmsAndOthersThatOfDram) {
+  const Work copy{std::nullopt, 40e6};  // fits in L2: 1.2 us of load/store units, 12 us of DRAM
+  EXPECT_EQ(BelowFloor(2, copy), "");
+  EXPECT_NE(BelowFloor(1, copy), "");
+  const Work large{std::nullopt, 385e6};  // 100 us of DRAM for what L2 does not hold
+  EXPECT_EQ(BelowFloor(99, large),
+            "below the floor: 3.35e+08 bytes of DRAM take at least 100 us at the peak of this GPU, 3.35e+12 bytes of "
+            "DRAM/s, and a call took 99 us");
+  EXPECT_EQ(BelowFloor(101, large), "");
+  EXPECT_EQ(BelowFloor(20, large, NumberFormat::kBf16, /*tensor_bytes=*/45e6), "") << "bytes that are read again";
+}
+
+TEST(JudgeKernelTest, WhereThePeakOrTheWorkIsUnknownThereIsNoFloor) {
+  EXPECT_EQ(BelowFloor(1e-3, {}), "");
+  EXPECT_EQ(BelowFloor(1e-3, {1e12, 1e9}, NumberFormat::kBf16, 1e9, {}), "");
+  EXPECT_EQ(BelowFloor(1e-3, {1e12, std::nullopt}, NumberFormat::kBf16, 1e9, {999, 132, 1.98e9, 3.35e12, 50e6}), "");
+}
+
 TEST(JudgeKernelTest, OfATrialAGateGetsItsTimesOrWhyThereAreNone) {
   Answer answer;
   answer.verification.draws = answer.verification.draws_passed = 6;
@@ -194,6 +232,17 @@ TEST(JudgeKernelTest, AMeasurementThatTheCertificateContradictsIsTold) {
   EXPECT_EQ(WhyNotAsCertified(judgement, {8'000, {}}), "");
   judgement.verdict = Judgement::Verdict::kCannotSay;
   EXPECT_EQ(WhyNotAsCertified(judgement, {5'100, {}}), "");
+}
+
+TEST(LibraryServerTest, TheContextIsMadeBeforeTheLibraryIsLoaded) {
+  ChildSession session(FA_PROFILE_PROGRAM, {"fa-profile", "kernel-library", "/nowhere/mine.so", "--serve"},
+                       {"CUDA_VISIBLE_DEVICES="});
+  ASSERT_TRUE(session.Send(R"({"do": "device", "device": 0})"));
+  const std::string context = session.Receive(60).value_or("");
+  EXPECT_NE(context.find("cudaSetDevice"), std::string::npos) << context;
+  EXPECT_EQ(context.find("mine.so"), std::string::npos) << context;
+  ASSERT_TRUE(session.Send(R"({"do": "describe"})"));
+  EXPECT_NE(session.Receive(60).value_or("").find("mine.so"), std::string::npos);
 }
 
 TEST(ChildSessionTest, AnswersComeAndAnEndIsToldWithWhatWasPrinted) {

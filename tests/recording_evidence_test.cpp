@@ -51,6 +51,21 @@ const Evidence& Bundled() {
   return evidence;
 }
 
+TEST(RecordingEvidenceTest, WhatTheJudgeRefusesOrAMeasurementContradictsIsRefused) {
+  Recording recording = sample::MakeRecording();
+  EXPECT_TRUE(Facts(Of(recording), "mma").works());
+  Judgement judgement;
+  judgement.case_id = 1;
+  judgement.verdict = Judgement::Verdict::kRefused;
+  judgement.reason = "timed calls do less";
+  recording.judgements = {judgement};
+  EXPECT_EQ(Facts(Of(recording), "mma").refused, "timed calls do less");
+  EXPECT_FALSE(Facts(Of(recording), "mma").works());
+  recording.judgements[0].verdict = Judgement::Verdict::kCertified;
+  recording.judgements[0].durations_ns = {50'000};  // measured: 9.92 us
+  EXPECT_TRUE(Facts(Of(recording), "mma").refused.starts_with("the measured time 9.92 us is not the certified 50 us"));
+}
+
 TEST(RecordingEvidenceTest, ARecordingIsOneProcessWithMetricsOfCallsAndPhases) {
   const Evidence evidence = Of(sample::MakeRecording());
   ASSERT_EQ(evidence.processes.size(), 1U);

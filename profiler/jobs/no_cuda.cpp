@@ -6,6 +6,7 @@
 #include "fa_profile/jobs.h"
 #include "fa_profile/metric_sets.h"
 #include "judge_python.h"
+#include "receipt.h"
 
 namespace fa_profile::jobs {
 namespace {
@@ -37,6 +38,7 @@ std::vector<Diagnosis> DiagnoseGpu(int) {
 bool RunLadder(const RunOptions&, const Report&) { Refuse("profiling"); }
 bool RunPython(const RunOptions&, const Report&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&, const Report&) { Refuse("profiling a program"); }
+void MeasureReceipt(const ReceiptOptions&, const Receipt&, Receipt&) { Refuse("receipt check"); }
 int JudgePythonCases(const VerifyOptions&, const std::vector<std::string>&) { Refuse("verify"); }
 bool VerifyKernels(const VerifyOptions&) { Refuse("verify"); }
 void RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }

@@ -12,6 +12,7 @@
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/jobs.h"
 #include "fa_profile/judge.h"
@@ -25,6 +26,7 @@
 #include "fa_profile/text.h"
 #include "fa_profile/verification.h"
 #include "judged_case.h"
+#include "receipt.h"
 #include "verify_case.h"
 
 namespace fa_profile::jobs {
@@ -80,6 +82,26 @@ LibraryAnswer AnswerFor(const LibraryQuestion& question) {
   return answer;
 }
 
+ReceiptCase ReceiptOf(const Kernel& kernel, const Shape& shape, const judge::Answer& answer, bool accepted_weak) {
+  return {kernel.id(),         shape.ToString(), fmt::format("{:016x}", answer.seed),
+          answer.verification, answer.judgement, accepted_weak};
+}
+
+void AddMachine(const Device& device, Receipt& receipt) {
+  receipt.gpu_name = device.name;
+  receipt.driver_version = device.driver_version;
+  receipt.cuda_driver_version = device.cuda_driver_version;
+  receipt.cuda_runtime_version = device.cuda_runtime_version;
+}
+
+// Its hash was taken before any of its code ran, which may have replaced the file.
+void RequireUnchanged(const Receipt& receipt, const std::string& library, const std::vector<std::string>& files) {
+  const Receipt now = NewReceipt(library, files);
+  if (now.library_sha256 == receipt.library_sha256 && now.tensors == receipt.tensors) return;
+  throw Error("the kernel library " + library + " or a tensor's file changed while it was judged",
+              "do not rebuild it during a run");
+}
+
 judge::Question QuestionOf(const VerifyOptions& options, int draws) {
   judge::Question question;
   question.files = options.tensor_files;
@@ -93,7 +115,36 @@ judge::Question QuestionOf(const VerifyOptions& options, int draws) {
 
 }  // namespace
 
+void MeasureReceipt(const ReceiptOptions& options, const Receipt& given, Receipt& now) {
+  const KernelSelection selection("", {options.library}, options.tensor_files);
+  const Device device = collect::OpenDevice(options.device);
+  AddMachine(device, now);
+  const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
+  ProgressBar bar;
+  for (const ReceiptCase& one : given.cases) {
+    const Shape shape = Shape::Parse(one.shape);
+    if (!IsJudged(shape)) throw Error("the receipt has a shape without parameters: " + Printable(one.shape));
+    for (const Kernel* const kernel : selection.kernels()) {
+      if (!IsLibrary(*kernel) || kernel->id() != one.kernel || !kernel->Fit(shape).why_not.empty()) continue;
+      VerifyOptions as_before;
+      as_before.tensor_files = options.tensor_files;
+      as_before.device = options.device;
+      as_before.accept_weak_tolerance = one.accepted_weak_tolerance;
+      const judge::Answer answer = JudgeCase(*kernel, shape, QuestionOf(as_before, kDefaultDrawsOnTheHost), *gpu, bar);
+      if (answer.why_not.empty()) now.cases.push_back(ReceiptOf(*kernel, shape, answer, one.accepted_weak_tolerance));
+    }
+  }
+  RequireUnchanged(now, options.library, options.tensor_files);
+}
+
 bool VerifyKernels(const VerifyOptions& options) {
+  std::optional<Receipt> receipt;
+  if (!options.receipt.empty()) {
+    if (options.kernel_libraries.size() != 1) {
+      throw Error("--receipt is for one kernel library", "give one --kernel-lib FILE");
+    }
+    receipt = NewReceipt(options.kernel_libraries.front(), options.tensor_files);
+  }
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
   RequireGpu("verify");
   const std::vector<ToVerify> cases = CasesToVerify(selection, options);
@@ -116,6 +167,9 @@ bool VerifyKernels(const VerifyOptions& options) {
     if (shape && HasParameters(entry.fitted)) {
       judge::Answer answer = JudgeCase(kernel, *shape, QuestionOf(options, entry.draws), *gpu, bar);
       outcome = {answer.why_not, answer.verification, answer.work};
+      if (receipt && answer.why_not.empty()) {
+        receipt->cases.push_back(ReceiptOf(kernel, *shape, answer, options.accept_weak_tolerance));
+      }
       judgement = std::move(answer.judgement);
     } else if (shape) {
       outcome =
@@ -138,6 +192,15 @@ bool VerifyKernels(const VerifyOptions& options) {
   }
   if (verified == 0) {
     throw Error("nothing was verified: no kernel takes the shape", why_not.empty() ? "choose another" : why_not);
+  }
+  if (receipt) {
+    if (receipt->cases.empty()) {
+      throw Error("no receipt was written: no kernel was judged",
+                  "a receipt is for a kernel library with parameters (docs/honest.md)");
+    }
+    AddMachine(device, *receipt);
+    RequireUnchanged(*receipt, options.kernel_libraries.front(), options.tensor_files);
+    WriteWholeFile(options.receipt, ToJson(*receipt));
   }
   fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
   return wrong == 0;

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <thread>
 
@@ -25,12 +26,6 @@ constexpr int kMostCallsAGraph = 400;
 constexpr int kBurstsARound = 3;
 constexpr double kSoakSeconds = 1.0;
 
-std::uint64_t SeedOf(const Question& question) {
-  if (question.seed != 0) return question.seed;
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32U) | device();
-}
-
 nlohmann::json ValuesJson(const std::vector<ShapeParameter>& parameters) {
   nlohmann::json values = nlohmann::json::array();
   for (const ShapeParameter& parameter : parameters) values.push_back(parameter.value);
@@ -43,19 +38,30 @@ Trial::Trial(const Question& question, collect::GpuApi& gpu, const std::function
     : question_(question),
       gpu_(gpu),
       progress_(progress),
-      random_(SeedOf(question)),
+      random_(question.seed),
       values_(ValuesJson(question.parameters)) {}
 
 Answer Trial::Run() {
+  // The worker of a library makes its CUDA context while the witness opens: both take long. No code of the kernel runs
+  // before the GPU was seen idle.
+  std::future<void> context;
+  if (!question_.in_python) {
+    worker_.emplace(question_, /*with_gpu=*/true, -1);
+    context = std::async(std::launch::async, [this] {
+      (void)worker_->Require({{"do", "device"}, {"device", question_.device}});
+    });
+  }
   if (question_.timing) OpenWitness();
+  if (context.valid()) context.get();
   if (witness_) {
     const Watched before = witness_->Watch([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
     alone_on_gpu_ = before.instructions == 0;
   }
   referee_.emplace(question_, /*with_gpu=*/false, shared_.descriptor());
-  worker_.emplace(question_, /*with_gpu=*/true, -1);
-  const nlohmann::json described = referee_->Require({{"do", "describe"}, {"device", question_.device}});
-  statement_ = StatementFromMessage(described.dump());
+  if (!worker_) worker_.emplace(question_, /*with_gpu=*/true, -1);
+  std::future<nlohmann::json> description = std::async(std::launch::async, [this] {
+    return referee_->Require({{"do", "describe"}, {"device", question_.device}});
+  });
   nlohmann::json loaded;
   try {
     loaded = worker_->Require({{"do", "load"}, {"values", values_}, {"device", question_.device}});
@@ -63,6 +69,8 @@ Answer Trial::Run() {
     if (!question_.in_python) throw;
     return Failed(error);  // its first call
   }
+  const nlohmann::json described = description.get();
+  statement_ = StatementFromMessage(described.dump());
   answer_.why_not = Printable(loaded.value("why_not", std::string()));
   if (!answer_.why_not.empty()) return answer_;
   const double flops = loaded.value("flops", 0.0);

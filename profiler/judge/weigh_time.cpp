@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "fa_profile/verification.h"
+#include "floor.h"
 #include "trial.h"
 
 namespace fa_profile::judge {
@@ -52,6 +54,11 @@ void Trial::WeighTime() {
     Refuse(fmt::format("a call takes {:.4g} us in a chain of calls, and {:.4g} us in a separate graph: calls overlap",
                        call_ns / 1e3, apart_ns_ / 1e3));
   }
+  std::vector<NumberFormat> formats;
+  for (const Tensor& tensor : sets_->tensors()) formats.push_back(tensor.description.format);
+  const std::string below = WhyBelowFloor(call_ns, answer_.work, formats, static_cast<double>(sets_->bytes_a_set()),
+                                          CeilingsOf(question_.device));
+  if (!below.empty()) Refuse(below);
 }
 
 // Results that are right for one draw must not be right for another: else a kept or constant one passes.
@@ -119,7 +126,14 @@ class ClosedMemory {
 
 Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress) {
   const ClosedMemory closed;
-  return Trial(question, gpu, progress).Run();
+  Question seeded = question;
+  while (seeded.seed == 0) {
+    std::random_device device;
+    seeded.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
+  }
+  Answer answer = Trial(seeded, gpu, progress).Run();
+  answer.seed = seeded.seed;
+  return answer;
 }
 
 }  // namespace fa_profile::judge

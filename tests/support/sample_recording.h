@@ -191,6 +191,16 @@ inline Recording MakeRecording() {
   recording.verifications[2].max_error_ratio = 17.5;
   recording.verifications[2].nonfinite = 3;
 
+  Judgement judgement;
+  judgement.case_id = 3;
+  judgement.verdict = Judgement::Verdict::kWrong;
+  judgement.reason = "WRONG: 7 of 300 calls; o[0,3]: nan, expected 0.25";
+  judgement.calls = 300;
+  judgement.wrong_calls = 7;
+  judgement.same_bits = false;
+  judgement.weak_tolerance = "o: zeros";
+  recording.judgements = {judgement};
+
   recording.timings = {Timed(1, "", 9920),        Timed(2, "", 14000),  Timed(2, "qk", 4000),
                        Timed(2, "softmax", 3000), Timed(2, "pv", 4000), Timed(3, "", 100)};
   recording.launches = {

@@ -12,6 +12,7 @@ namespace fa_profile {
 /// The process in which the code of a kernel library of version 2 runs, as the judge (profiler/judge) sees it: it
 /// answers messages on ChildSession::kChannel until the channel closes. Messages are JSON objects; "do" names the task:
 ///
+///   device, device                  -> makes the CUDA context; first, it runs before the library is loaded
 ///   describe                        -> what the library says of its kernel: LibraryStatement
 ///   load, values, device            -> why_not, workspace_bytes; opens the GPU
 ///   open, sets                      -> maps the judge's tensors: a list of IPC handles (hex) for each set, in the

@@ -82,10 +82,24 @@ struct VerifyOptions : KernelChoice {
   std::int64_t calls = 3000;           ///< of a library's kernel that are compared in all
   bool timing = true;                  ///< judge the speed of a library's kernel, too
   bool accept_weak_tolerance = false;  ///< a tolerance that zeros or a mean pass is applied as it is
+  std::string receipt;                 ///< file to write, of the one kernel library; empty: none
 };
 
 /// Compares every kernel with its reference, and prints a line for each. False: one is not correct.
 bool VerifyKernels(const VerifyOptions& options);
+
+struct ReceiptOptions {
+  std::string file;
+  std::string library;
+  std::vector<std::string> tensor_files;  ///< "TENSOR=FILE"
+  int device = 0;
+};
+
+enum class ReceiptCheck { kAgrees, kDiffers, kNotChecked };
+
+/// Holds a receipt against the library: hashes in every build, and where there is a GPU what the judge finds now.
+/// Prints a line for each. Throws Error: the file is no receipt, or was edited; a file cannot be read.
+ReceiptCheck CheckReceipt(const ReceiptOptions& options);
 
 /// The same of the function of options.python, with its own reference; in every build.
 bool VerifyPythonKernel(const VerifyOptions& options);

@@ -43,7 +43,8 @@ struct Question {
 };
 
 struct Answer {
-  std::string why_not;  ///< the library refuses the parameters for this reason; then nothing else is set
+  std::uint64_t seed = 0;  ///< of the draws
+  std::string why_not;     ///< the library refuses the parameters for this reason; then nothing else is set
   Work work;
   Verification verification;
   Judgement judgement;

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fa_profile/jobs.h"
+#include "fa_profile/judgement.h"
+#include "fa_profile/recording.h"
+
+/// Receipts of what was judged (docs/honest.md): enough to measure the same again, and to say what agrees.
+namespace fa_profile::jobs {
+
+/// A kernel at a shape, judged.
+struct ReceiptCase {
+  std::string kernel;
+  std::string shape;  ///< Shape::ToString()
+  std::string seed;   ///< of the draws: 16 hexadecimal digits
+  Verification verification;
+  Judgement judgement;
+  bool accepted_weak_tolerance = false;  ///< the tolerance was applied though zeros or a mean pass it
+};
+
+struct Receipt {
+  std::string date;  ///< UTC, ISO 8601
+  std::string tool_version, tool_commit, tool_sha256;
+  std::string gpu_name, driver_version, cuda_driver_version, cuda_runtime_version;  ///< empty: nothing was measured
+  std::string library;                                                              ///< without its folder
+  std::string library_sha256;
+  std::map<std::string, std::string> tensors;  ///< by name, SHA-256 of the file it is read from
+  std::vector<ReceiptCase> cases;
+};
+
+/// Of the files alone, as they are now. `tensor_files`: "TENSOR=FILE". Throws Error: one cannot be read.
+Receipt NewReceipt(const std::string& library, const std::vector<std::string>& tensor_files);
+
+/// docs/receipt.schema.json. A hash of all else shows an edit by hand.
+std::string ToJson(const Receipt& receipt);
+/// Throws Error: `name` is no receipt, is damaged or was edited.
+Receipt ReceiptFromJson(const std::string& text, const std::string& name);
+
+/// One line of a comparison of receipts.
+struct ReceiptLine {
+  enum class Result { kAgrees, kDiffers, kNotCompared } result = Result::kAgrees;
+  std::string what;  ///< "library", "mine n=4: time"
+  std::string text;
+};
+/// The files. Other tools, drivers and GPUs are not compared.
+std::vector<ReceiptLine> CompareFiles(const Receipt& given, const Receipt& now);
+/// The verdicts, and on the same GPU model times and counters.
+std::vector<ReceiptLine> CompareCases(const Receipt& given, const Receipt& now);
+
+/// Judges the cases of `given`, and adds them and the machine to `now`. Throws Error: also in a build without CUDA.
+void MeasureReceipt(const ReceiptOptions& options, const Receipt& given, Receipt& now);
+
+}  // namespace fa_profile::jobs
