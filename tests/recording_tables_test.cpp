@@ -46,9 +46,6 @@ std::string Section(const Table& table) {
   for (const Column& column : table.columns) {
     names += (names.empty() ? "Columns: " : ", ") + Quoted(column.name);
     std::string note = column.note;
-    if (column.refers_to != nullptr) {
-      note = "id of a " + Quoted(column.refers_to->name) + (note.empty() ? "" : "; " + note);
-    }
     if (column.since > 1) note += (note.empty() ? "since version " : "; since version ") + std::to_string(column.since);
     if (!note.empty()) notes += Wrapped("- " + Quoted(column.name) + ": " + note, "  ");
   }
