@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -36,7 +37,8 @@ Shared-memory wavefronts are counted in three ways that do not add up to each ot
 | shared load/store wavefronts (closures of the phases) | loads and stores only, per instruction and in hardware: what can be compared |
 
 Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used. A metric
-without a source has that of the metric before it.
+without a source has that of the metric before it. [Stall reasons](#stall-reasons) explain `stall_...`; what goes to
+Prometheus is [below](#metrics-for-prometheus).
 
 )";
 
@@ -68,13 +70,17 @@ const char* Word(Polarity polarity) {
   }
 }
 
+/// Whether the table of stall reasons has its text.
+bool IsStall(const CatalogueMetric& metric) {
+  return std::ranges::any_of(StallReasons(), [&](const StallReason& stall) { return stall.help == metric.help; });
+}
+
 void WriteMetric(const CatalogueMetric& metric, bool with_source, std::ostream& out) {
-  out << fmt::format("## {}\n\n{} Unit: {};{} {}.", metric.id, metric.help, metric.unit, Word(metric.polarity),
+  out << fmt::format("## {}\n\n", metric.id);
+  if (!IsStall(metric)) out << metric.help << ' ';
+  out << fmt::format("Unit: {};{} {}.", metric.unit, Word(metric.polarity),
                      metric.stability == Stability::kDeterministic ? "exact" : "noisy");
   if (with_source) out << fmt::format(" Source: {}.", metric.source);
-  for (const ExportedMetric& exported : ExportedMetrics()) {
-    if (exported.source == metric.id) out << fmt::format(" Prometheus: `{}`.", exported.name);
-  }
   out << "\n\n";
   std::string_view rest = metric.formula;
   for (const char* lead = "      "; !rest.empty(); lead = "    | ") {
