@@ -1,7 +1,8 @@
 """The documents are whole and readable: docs_test.py ROOT
 
-Relative links and their anchors resolve, prose wraps at 120 columns, and phrases that readers stumbled over are absent from
-documents, from help texts and error messages of the folders in PLAIN_TEXTS, and from comments of those in PLAIN_COMMENTS.
+Relative links and their anchors resolve, commands have options that exist, prose wraps at 120 columns, and the README and
+cells of tables are short. Phrases that readers stumbled over are absent from documents, from help texts and error messages of
+the folders in PLAIN_TEXTS, and from comments of those in PLAIN_COMMENTS.
 Generated files have a line that renews them, and folders are explained.
 """
 
@@ -15,6 +16,7 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 COLUMNS = 120
+CELL = 300  # characters that a cell of a table may have
 
 BANNED = (
     r"(?<!there )\b(is|are) no (?!longer\b|more\b|less\b|fewer\b|better\b|slower\b|faster\b|smaller\b|larger\b|older\b)",
@@ -159,6 +161,15 @@ class DocsTest(unittest.TestCase):
                 if line.startswith("|") and not before.strip():
                     with self.subTest(f"{name}:{number}"):
                         self.assertRegex(after, r"^\|[ :|-]+$", "a row without its heading: remove the blank line above it")
+
+    def test_a_cell_of_a_table_is_short(self):
+        for name in documents():
+            if name in NOT_PROSE or not name.startswith(("README.md", "CONTRIBUTING.md", "docs/")):
+                continue
+            for number, line in prose((ROOT / name).read_text()):
+                for cell in re.split(r"(?<!\\)\|", line)[1:-1] if line.startswith("|") else []:
+                    with self.subTest(f"{name}:{number}"):
+                        self.assertLessEqual(len(cell.strip()), CELL, "write a list below the table")
 
     def test_documents_are_in_plain_english(self):
         for name in documents():
