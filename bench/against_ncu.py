@@ -125,7 +125,7 @@ def truth_table(ours, theirs, again, deterministic, out):
     print("| counter | over 10 % | ncu against ncu | of | largest: ours against ncu's |", file=out)
     print("|---|---|---|---|---|", file=out)
     outliers = sorted(((sum(v[0] > 0.10 for v in rows), name) for name, rows in groups.items()), reverse=True)
-    for count, name in outliers[:8]:
+    for count, name in outliers[:4]:
         if count == 0:
             break
         rows = groups[name]
