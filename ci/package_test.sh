@@ -102,7 +102,7 @@ expect 2 'checkout' "$program" demo
 # The runner is found; the root has no Python.
 echo 'def kernel(): pass' >k.py
 expect 2 'python3' "$program" verify --kernel-py k.py:kernel
-for file in share/fa-profile/python/fa_profile_kernel.py include/fa_profile/kernel_abi_2.h; do
+for file in share/fa-profile/python/fa_profile_kernel.py share/fa-profile/python/fa_profile_worker.py include/fa_profile/kernel_abi_2.h; do
   if ! [ -e "$tree/$file" ] && ! [ -e "/usr/$file" ]; then echo "FAILED: the package lacks $file"; failed=1; fi
 done
 expect 0 'PASS' "$program" gate --replay /inputs/pair-same-code.json

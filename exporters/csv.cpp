@@ -107,8 +107,8 @@ void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptio
   for (const ProfileEntry& entry : profile.entries) {
     const std::string identity = CsvIdentity(entry.kernel, entry.part, entry.shape);
     if (entry.use) WriteClass(out, entry);
-    if (entry.verification) {
-      out << identity << ",correct," << (entry.verification->correct() ? 1 : 0) << ",bool," << kCsvLineEnd;
+    if (const std::optional<bool> correct = entry.correct()) {
+      out << identity << ",correct," << (*correct ? 1 : 0) << ",bool," << kCsvLineEnd;
     }
     for (const CatalogueMetric& metric : MetricCatalogue()) {
       WriteRow(out, identity, metric, entry.metrics, {});

@@ -82,6 +82,23 @@ Json ToJson(const Verification& v) {
           {"error", KnownText(v.error)}};
 }
 
+Json ToJson(const Judgement& j) {
+  return {{"verdict", ToString(j.verdict)},
+          {"reason", KnownText(j.reason)},
+          {"call_ns", OrNull(CallNs(j))},
+          {"durations_ns", j.durations_ns},
+          {"calls", j.calls},
+          {"wrong_calls", j.wrong_calls},
+          {"same_bits", OrNull(j.same_bits)},
+          {"weak_tolerance", KnownText(j.weak_tolerance)},
+          {"instructions", j.instructions},
+          {"timed_instructions", j.timed_instructions},
+          {"tensor_cycles", j.tensor_cycles},
+          {"timed_tensor_cycles", j.timed_tensor_cycles},
+          {"sm_cycles", j.sm_cycles},
+          {"timed_sm_cycles", j.timed_sm_cycles}};
+}
+
 Json ToJson(const TimingSummary& t) {
   return {{"method", t.method},
           {"samples", t.samples},
@@ -314,13 +331,15 @@ Json ToJson(const ProgramUse& p) {
 
 Json ToJson(const ProfileEntry& e) {
   Json launches = Json::array();
-  const bool correct = !e.verification || e.verification->correct();
+  const bool correct = e.correct().value_or(true);
   for (const Launch& launch : e.launches) launches.push_back(ToJson(launch, correct));
   return {{"kernel", e.kernel},
           {"part", KnownText(e.part)},
           {"origin", KnownText(e.origin)},
           {"shape", ObjectOrNull(e.shape)},
           {"verification", ObjectOrNull(e.verification)},
+          {"judgement", ObjectOrNull(e.judgement)},
+          {"not_as_certified", KnownText(e.not_as_certified)},
           {"use", ObjectOrNull(e.use)},
           {"timing", ObjectOrNull(e.timing)},
           {"bottleneck", KnownText(e.bottleneck)},

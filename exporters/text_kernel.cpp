@@ -6,7 +6,7 @@
 
 namespace fa_profile::exporters {
 
-bool IsWrong(const ProfileEntry& entry) { return entry.verification && !entry.verification->correct(); }
+bool IsWrong(const ProfileEntry& entry) { return entry.correct() == false; }
 
 std::string VerificationText(const TextPage& page, const Verification& verification) {
   const Verification& v = verification;

@@ -108,9 +108,9 @@ void WriteRun(TextPage& page, const Profile& profile) {
 }
 
 Cell CorrectCell(const ProfileEntry& entry) {
-  if (!entry.verification) return {"n/a", Style::kDim};
-  if (entry.verification->correct()) return {"yes", Style::kGood};
-  return {"NO", Style::kBad};
+  const std::optional<bool> correct = entry.correct();
+  if (!correct) return {"n/a", Style::kDim};
+  return *correct ? Cell{"yes", Style::kGood} : Cell{"NO", Style::kBad};
 }
 
 std::string TeraFlops(const ProfileEntry& entry) {
@@ -187,7 +187,24 @@ void WriteVerification(TextPage& page, const ProfileEntry& entry) {
     return;
   }
   page.Paragraph("  correct    ", VerificationText(page, *entry.verification));
-  if (IsWrong(entry)) page.Line("  NOT CORRECT: its speed is not a result and is not reported.", Style::kBad);
+  if (entry.judgement) page.Paragraph("  judged     ", page.Safe(Describe(*entry.judgement)));
+  if (!entry.not_as_certified.empty()) page.Paragraph("  measured   ", page.Safe(entry.not_as_certified));
+  if (!entry.verification->correct()) {
+    page.Line("  NOT CORRECT: its speed is not a result and is not reported.", Style::kBad);
+  } else if (IsWrong(entry)) {
+    page.Line("  NOT CERTIFIED: its speed is not a result and is not reported.", Style::kBad);
+  }
+}
+
+/// For the line with the kernel's name: "certified 11.5 us".
+std::string VerdictOf(const ProfileEntry& entry) {
+  if (!entry.judgement || !entry.part.empty()) return {};
+  const std::optional<double> call_ns = CallNs(*entry.judgement);
+  if (entry.correct() == true && entry.judgement->verdict == Judgement::Verdict::kCertified && call_ns) {
+    return "certified " + FormatValue(*call_ns * 1e-9, "seconds");
+  }
+  return entry.judgement->verdict == Judgement::Verdict::kCertified ? "not as certified"
+                                                                    : ToString(entry.judgement->verdict);
 }
 
 void WriteUse(TextPage& page, const ProfileEntry& entry) {
@@ -324,6 +341,7 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
   std::string title = page.Safe(NameOf(entry));
   if (entry.shape) title += std::string(page.separator()) + entry.shape->ToString();
   if (!entry.bottleneck.empty()) title += fmt::format("{}bound by {}", page.separator(), page.Safe(entry.bottleneck));
+  if (const std::string verdict = VerdictOf(entry); !verdict.empty()) title += std::string(page.separator()) + verdict;
   page.Line();
   page.Rule(title);
   if (!entry.origin.empty() && entry.origin != "ladder" && entry.origin != "program") {

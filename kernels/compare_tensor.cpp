@@ -25,16 +25,14 @@ void CompareFinite(TensorErrors& errors, std::size_t index, double value, double
   errors.max_error_ratio = std::fmax(errors.max_error_ratio, ratio);
 }
 
-bool IsInteger(NumberFormat format) { return format == NumberFormat::kInt8 || format == NumberFormat::kInt32; }
-
 }  // namespace
 
 TensorErrors CompareTensor(NumberFormat format, std::span<const std::byte> elements, std::span<const double> expected,
                            const Tolerance& tolerance, bool poisoned) {
   TensorErrors errors;
-  const std::uint32_t poison = PoisonOf(format);
+  const std::uint64_t poison = PoisonOf(format);
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const std::uint32_t bits = LoadBits(format, elements, i);
+    const std::uint64_t bits = LoadBits(format, elements, i);
     const double value = Decode(format, bits);
     const bool same = value == expected[i] || (std::isnan(value) && std::isnan(expected[i]));
     if (poisoned && bits == poison && (!IsInteger(format) || !same)) {
@@ -52,7 +50,7 @@ TensorErrors CompareTensor(NumberFormat format, std::span<const std::byte> eleme
 TensorErrors FindUnwritten(NumberFormat format, std::span<const std::byte> elements) {
   TensorErrors errors;
   if (IsInteger(format)) return errors;
-  const std::uint32_t poison = PoisonOf(format);
+  const std::uint64_t poison = PoisonOf(format);
   for (std::size_t i = 0; i < elements.size() / BytesOf(format); ++i) {
     if (LoadBits(format, elements, i) == poison) CountUnwritten(errors, i);
   }

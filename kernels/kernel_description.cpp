@@ -149,7 +149,7 @@ class DescriptionReader {
     if (draw.kind == FA_PROFILE_INTEGERS && (draw.a != std::floor(draw.a) || draw.b != std::floor(draw.b))) {
       refuse("has a range that is not of whole numbers");
     }
-    const bool is_integer = format == NumberFormat::kInt8 || format == NumberFormat::kInt32;
+    const bool is_integer = IsInteger(format);
     if (is_integer && (draw.kind == FA_PROFILE_NORMAL || draw.kind == FA_PROFILE_UNIFORM)) {
       refuse("is not of whole numbers, as " + std::string(NameOf(format)) + " needs them");
     }

@@ -287,7 +287,7 @@ LibraryStatement StatementFromMessage(const std::string& message) {
       TensorDescription& tensor = statement.tensors.emplace_back();
       tensor.name = one.at("name");
       const int format = one.at("format");
-      if (format < static_cast<int>(NumberFormat::kFp32) || format > static_cast<int>(NumberFormat::kInt32)) {
+      if (format < static_cast<int>(NumberFormat::kFp32) || format > static_cast<int>(NumberFormat::kUint8)) {
         throw Error("unknown element type");
       }
       tensor.format = static_cast<NumberFormat>(format);

@@ -1,6 +1,7 @@
 #include "fa_profile/number_format.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,12 +14,12 @@ namespace {
 struct FormatTraits {
   std::string_view name;
   int bytes;
-  int exponent_bits;  // 0: a two's complement integer
+  int exponent_bits;  // 0: an integer, of two's complement unless `largest` has all bits
   int mantissa_bits;
-  std::uint32_t largest;   // bits of the largest finite number
-  std::uint32_t infinity;  // what lies beyond it: `largest` if the format saturates
-  std::uint32_t nan;
-  std::uint32_t poison;
+  std::uint64_t largest;   // bits of the largest finite number
+  std::uint64_t infinity;  // what lies beyond it: `largest` if the format saturates
+  std::uint64_t nan;
+  std::uint64_t poison;
 };
 
 constexpr FormatTraits kTraits[] = {
@@ -29,26 +30,37 @@ constexpr FormatTraits kTraits[] = {
     {"fp8 e5m2", 1, 5, 2, 0x7b, 0x7b, 0x7f, 0x7d},
     {"int8", 1, 0, 0, 0x7f, 0x7f, 0, 0x7d},
     {"int32", 4, 0, 0, 0x7fffffff, 0x7fffffff, 0, 0x7d7d7d7d},
+    {"fp64", 8, 11, 52, 0x7fefffffffffffff, 0x7ff0000000000000, 0x7fffffffffffffff, 0x7ffd7d7d7d7d7d7d},
+    {"int64", 8, 0, 0, 0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0x7d7d7d7d7d7d7d7d},
+    {"int16", 2, 0, 0, 0x7fff, 0x7fff, 0, 0x7d7d},
+    {"uint8", 1, 0, 0, 0xff, 0xff, 0, 0x7d},
 };
 
 const FormatTraits& TraitsOf(NumberFormat format) { return kTraits[static_cast<int>(format) - 1]; }
 
 int BiasOf(const FormatTraits& traits) { return (1 << (traits.exponent_bits - 1)) - 1; }
-std::uint32_t SignOf(const FormatTraits& traits) { return 1U << (8 * traits.bytes - 1); }
+std::uint64_t SignOf(const FormatTraits& traits) { return std::uint64_t{1} << (8 * traits.bytes - 1); }
+std::uint64_t AllBits(const FormatTraits& traits) { return ~std::uint64_t{0} >> (64 - 8 * traits.bytes); }
 
-double DecodeInteger(const FormatTraits& traits, std::uint32_t bits) {
-  return traits.bytes == 1 ? static_cast<std::int8_t>(bits) : static_cast<std::int32_t>(bits);
+double LeastInteger(const FormatTraits& traits) {
+  return traits.largest == AllBits(traits) ? 0.0 : -static_cast<double>(traits.largest) - 1.0;
 }
 
-std::uint32_t EncodeInteger(const FormatTraits& traits, double value) {
+double DecodeInteger(const FormatTraits& traits, std::uint64_t bits) {
+  const bool negative = (bits & SignOf(traits)) != 0 && traits.largest != AllBits(traits);
+  return static_cast<double>(static_cast<std::int64_t>(negative ? bits | ~AllBits(traits) : bits));
+}
+
+std::uint64_t EncodeInteger(const FormatTraits& traits, double value) {
   if (std::isnan(value)) return 0;
-  const double largest = traits.largest;
-  const auto whole = static_cast<std::int64_t>(std::clamp(std::nearbyint(value), -largest - 1.0, largest));
-  return static_cast<std::uint32_t>(whole) & (traits.bytes == 1 ? 0xffU : 0xffffffffU);
+  const double whole = std::nearbyint(value);
+  if (whole >= static_cast<double>(traits.largest)) return traits.largest;
+  const double least = LeastInteger(traits);
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(whole, least))) & AllBits(traits);
 }
 
 // Of a number that is not negative.
-std::uint32_t EncodeMagnitude(const FormatTraits& traits, double value) {
+std::uint64_t EncodeMagnitude(const FormatTraits& traits, double value) {
   if (value == 0.0) return 0;
   if (std::isinf(value)) return traits.infinity;
   int exponent = 0;
@@ -58,56 +70,61 @@ std::uint32_t EncodeMagnitude(const FormatTraits& traits, double value) {
   // A mantissa that is rounded up to the next power of two carries into the exponent by itself.
   const double mantissa = std::nearbyint(std::ldexp(value, traits.mantissa_bits - used));
   const double bits = std::ldexp(used - least, traits.mantissa_bits) + mantissa;
-  return bits > traits.largest ? traits.infinity : static_cast<std::uint32_t>(bits);
+  return bits > static_cast<double>(traits.largest) ? traits.infinity : static_cast<std::uint64_t>(bits);
 }
 
 }  // namespace
 
+bool IsInteger(NumberFormat format) { return TraitsOf(format).exponent_bits == 0; }
+
 std::string_view NameOf(NumberFormat format) { return TraitsOf(format).name; }
 std::size_t BytesOf(NumberFormat format) { return static_cast<std::size_t>(TraitsOf(format).bytes); }
-std::uint32_t PoisonOf(NumberFormat format) { return TraitsOf(format).poison; }
+std::uint64_t PoisonOf(NumberFormat format) { return TraitsOf(format).poison; }
 
-double Decode(NumberFormat format, std::uint32_t bits) {
+double Decode(NumberFormat format, std::uint64_t bits) {
+  if (format == NumberFormat::kFp64) return std::bit_cast<double>(bits);
   const FormatTraits& traits = TraitsOf(format);
   if (traits.exponent_bits == 0) return DecodeInteger(traits, bits);
-  const std::uint32_t magnitude = bits & (SignOf(traits) - 1);
+  const std::uint64_t magnitude = bits & (SignOf(traits) - 1);
   double value = 0.0;
   if (magnitude > traits.largest) {
     const bool infinite = magnitude == traits.largest + 1 && format != NumberFormat::kFp8E4m3;
     value = infinite ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
   } else {
     const int exponent = static_cast<int>(magnitude >> traits.mantissa_bits);
-    const std::uint32_t mantissa = magnitude & ((1U << traits.mantissa_bits) - 1);
-    const std::uint32_t leading = exponent == 0 ? 0 : 1U << traits.mantissa_bits;
-    value = std::ldexp(leading + mantissa, std::max(exponent, 1) - BiasOf(traits) - traits.mantissa_bits);
+    const std::uint64_t mantissa = magnitude & ((std::uint64_t{1} << traits.mantissa_bits) - 1);
+    const std::uint64_t leading = exponent == 0 ? 0 : std::uint64_t{1} << traits.mantissa_bits;
+    value = std::ldexp(static_cast<double>(leading + mantissa),
+                       std::max(exponent, 1) - BiasOf(traits) - traits.mantissa_bits);
   }
   return (bits & SignOf(traits)) != 0 ? -value : value;
 }
 
-std::uint32_t Encode(NumberFormat format, double value) {
+std::uint64_t Encode(NumberFormat format, double value) {
   const FormatTraits& traits = TraitsOf(format);
   if (traits.exponent_bits == 0) return EncodeInteger(traits, value);
   if (std::isnan(value)) return traits.nan;
-  return EncodeMagnitude(traits, std::fabs(value)) | (std::signbit(value) ? SignOf(traits) : 0U);
+  if (format == NumberFormat::kFp64) return std::bit_cast<std::uint64_t>(value);
+  return EncodeMagnitude(traits, std::fabs(value)) | (std::signbit(value) ? SignOf(traits) : 0);
 }
 
 bool Fits(NumberFormat format, double value) {
   const FormatTraits& traits = TraitsOf(format);
   if (traits.exponent_bits == 0) {
-    const double largest = traits.largest;
-    return value >= -largest - 1.0 && value <= largest && value == std::nearbyint(value);
+    return value >= LeastInteger(traits) && value <= static_cast<double>(traits.largest) &&
+           value == std::nearbyint(value);
   }
   return std::fabs(value) <= Decode(format, traits.largest);
 }
 
-std::uint32_t LoadBits(NumberFormat format, std::span<const std::byte> tensor, std::size_t index) {
+std::uint64_t LoadBits(NumberFormat format, std::span<const std::byte> tensor, std::size_t index) {
   const std::size_t bytes = BytesOf(format);
-  std::uint32_t bits = 0;
+  std::uint64_t bits = 0;
   std::memcpy(&bits, tensor.subspan(index * bytes, bytes).data(), bytes);
   return bits;
 }
 
-void StoreBits(NumberFormat format, std::span<std::byte> tensor, std::size_t index, std::uint32_t bits) {
+void StoreBits(NumberFormat format, std::span<std::byte> tensor, std::size_t index, std::uint64_t bits) {
   const std::size_t bytes = BytesOf(format);
   std::memcpy(tensor.subspan(index * bytes, bytes).data(), &bits, bytes);
 }

@@ -391,6 +391,49 @@ TEST_F(GatePairTest, ACaseThatReportsAFailureIsIncorrect) {
   EXPECT_EQ(CaseOf(result, "wmma").verdict, Verdict::kPass);
 }
 
+TEST_F(GatePairTest, ASpeedThatIsRefusedDecidesAndTheOtherCasesAreTimed) {
+  Head("mma")["refused"] = "a timed call executes 10 instructions, a verified one 99: timed calls do less";
+  const GateResult result = Run();
+  EXPECT_EQ(ExitCode(result, false), 1);
+  EXPECT_TRUE(result.headline.starts_with("REGRESSION: mma 1,8,512,64: not certified: a timed call executes 10 "))
+      << result.headline;
+  EXPECT_EQ(CaseOf(result, "wmma").verdict, Verdict::kPass);
+}
+
+TEST_F(GatePairTest, ABaseThatIsRefusedMakesNoCandidateBetter) {
+  knobs_["base"]["kernels"]["mma"]["refused"] = "calls overlap";
+  Head("mma")["factor"] = 0.5;
+  const GateResult result = Run();
+  EXPECT_EQ(CaseOf(result, "mma").verdict, Verdict::kInconclusive);
+  EXPECT_EQ(CaseOf(result, "mma").headline, "the base is not certified: calls overlap");
+}
+
+TEST_F(GatePairTest, ClaimsOfBothSidesAreComparedWithANote) {
+  for (const char* const build : {"base", "head"}) {
+    knobs_[build]["kernels"]["mma"]["claimed"] = "another process works on this GPU";
+  }
+  Head("mma")["factor"] = 0.5;
+  const GateResult result = Run();
+  EXPECT_EQ(CaseOf(result, "mma").verdict, Verdict::kImproved);
+  for (const char* const side : {"base", "candidate"}) {
+    EXPECT_TRUE(std::ranges::any_of(result.notes, [&](const std::string& note) {
+      return note == std::string(side) +
+                         ": mma 1,8,512,64: its time is the claim of the library's "
+                         "process: another process works on this GPU";
+    })) << side;
+  }
+}
+
+TEST_F(GatePairTest, ATimeOfTheJudgeIsNotComparedWithAClaim) {
+  Head("mma")["claimed"] = "the counters are in use";
+  Head("mma")["factor"] = 0.5;
+  GateResult result = Run();
+  EXPECT_EQ(CaseOf(result, "mma").verdict, Verdict::kInconclusive) << CaseOf(result, "mma").headline;
+  EXPECT_TRUE(std::ranges::any_of(
+      result.notes, [](const std::string& note) { return note.find("they are not compared") != std::string::npos; }));
+  EXPECT_EQ(CaseOf(result, "wmma").verdict, Verdict::kPass);
+}
+
 TEST_F(GatePairTest, AFailingBaseIsAnErrorWithoutAVerdict) {
   knobs_["base"]["kernels"]["mma"]["recording_fails"] = "refuse";
   const std::string recording = Refusal();

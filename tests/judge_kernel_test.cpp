@@ -139,6 +139,59 @@ TEST(JudgeKernelTest, AVerdictIsOneSentence) {
   EXPECT_EQ(Describe(judgement), "REFUSED: timed calls do less");
 }
 
+TEST(JudgeKernelTest, OfATrialAGateGetsItsTimesOrWhyThereAreNone) {
+  Answer answer;
+  answer.verification.draws = answer.verification.draws_passed = 6;
+  answer.claimed_ns = {100.0, 110.0};
+  answer.judgement.durations_ns = {12'400, 12'300, 12'500};
+  answer.judgement.verdict = Judgement::Verdict::kCertified;
+  EXPECT_EQ(TimeOf(answer).durations_ns, answer.judgement.durations_ns);
+  EXPECT_EQ(TimeOf(answer).refused + TimeOf(answer).claimed + TimeOf(answer).error, "");
+
+  answer.judgement.verdict = Judgement::Verdict::kRefused;
+  answer.judgement.reason = "timed calls do less";
+  EXPECT_EQ(TimeOf(answer).refused, "timed calls do less");
+  EXPECT_TRUE(TimeOf(answer).durations_ns.empty());
+
+  answer.judgement.verdict = Judgement::Verdict::kCannotSay;
+  answer.judgement.reason = "another process works on this GPU";
+  EXPECT_EQ(TimeOf(answer).durations_ns, answer.claimed_ns);
+  EXPECT_EQ(TimeOf(answer).claimed, "another process works on this GPU");
+  for (const double bad : {0.0, -1.0, std::nan(""), static_cast<double>(INFINITY)}) {
+    answer.claimed_ns = {100.0, bad};
+    EXPECT_TRUE(TimeOf(answer).durations_ns.empty());
+    EXPECT_EQ(TimeOf(answer).error, "its process gives no time; another process works on this GPU");
+  }
+  answer.verification.error = "it ended";
+  EXPECT_EQ(TimeOf(answer).error, "it ended");
+  answer.why_not = "rows must be even";
+  EXPECT_EQ(TimeOf(answer).error, "rows must be even");
+}
+
+TEST(JudgeKernelTest, AMeasurementThatTheCertificateContradictsIsTold) {
+  Judgement judgement;
+  judgement.verdict = Judgement::Verdict::kCertified;
+  judgement.durations_ns = {11'500, 11'500, 11'400};
+  judgement.calls_a_graph = 100;
+  judgement.instructions = 2e6;
+  judgement.timed_instructions = 2.01e6;
+  EXPECT_EQ(
+      WhyNotAsCertified(judgement, {5'100, 2e6}),
+      "the measured time 5.1 us is not the certified 11.5 us: the library behaves otherwise where it is measured");
+  EXPECT_EQ(
+      WhyNotAsCertified(judgement, {11'500, 4e5}),
+      "a measured call executes 4e+05 instructions, a certified one 2e+06: the library behaves otherwise where it "
+      "is measured");
+  for (const double honest : {10'500.0, 11'500.0, 20'000.0}) {
+    EXPECT_EQ(WhyNotAsCertified(judgement, {honest, 1.9e6}), "") << honest;
+  }
+  EXPECT_EQ(WhyNotAsCertified(judgement, {}), "");
+  judgement.calls_a_graph = 1;  // the gap between graphs is in the certified time
+  EXPECT_EQ(WhyNotAsCertified(judgement, {8'000, {}}), "");
+  judgement.verdict = Judgement::Verdict::kCannotSay;
+  EXPECT_EQ(WhyNotAsCertified(judgement, {5'100, {}}), "");
+}
+
 TEST(ChildSessionTest, AnswersComeAndAnEndIsToldWithWhatWasPrinted) {
   ChildSession session("/bin/sh", {"sh", "-c", "echo said >&2; exec cat <&3 >&3"});
   ASSERT_TRUE(session.Send("a question"));

@@ -164,6 +164,38 @@ TEST(JudgeTest, ACorrectedKernelIsAnImprovementAtAnySpeed) {
   EXPECT_EQ(Find(verdict, kDuration).metric, "");
 }
 
+TEST(JudgeTest, ASpeedThatTheJudgeRefusesDecides) {
+  Scenario scenario = Measured({0.5});
+  scenario.Candidate().refused = "a timed call executes 10 instructions, a verified one 99: timed calls do less";
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+  EXPECT_EQ(verdict.headline,
+            "not certified: a timed call executes 10 instructions, a verified one 99: timed calls do less");
+  EXPECT_TRUE(verdict.refused);
+  EXPECT_EQ(Find(verdict, kDuration).metric, "");
+}
+
+TEST(JudgeTest, ABaseThatTheJudgeRefusesMakesNothingBetterOrWorse) {
+  for (const double factor : {0.5, 2.0}) {
+    Scenario scenario = Measured({factor});
+    scenario.Base().refused = "calls overlap";
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+    EXPECT_EQ(scenario.Of().headline, "the base is not certified: calls overlap");
+  }
+}
+
+TEST(JudgeTest, WhatIsRefusedOnBothSidesIsInconclusiveAndAWrongResultIsStillARegression) {
+  Scenario scenario = Measured({0.5});
+  scenario.Base().refused = "calls overlap";
+  scenario.Candidate().refused = "timed calls do less";
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(scenario.Of().headline,
+            "not certified: timed calls do less; so was the base: not certified: calls overlap");
+  scenario.Candidate().refused.clear();
+  scenario.Candidate().verification->draws_passed = 0;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+}
+
 TEST(JudgeTest, AWrongBaseAndAnUnverifiedCandidateAreInconclusive) {
   Scenario scenario = Measured({0.5});
   scenario.Base().verification->draws_passed = 0;

@@ -140,7 +140,7 @@ TEST(KernelLibrary2Test, RightResultsPass) {
 TEST(KernelLibrary2Test, WrongElementsAreNamedByTensorAndIndex) {
   const auto library = Tensors();
   const std::vector<ShapeParameter> parameters = Parameters();
-  const auto spoiled = [&](std::size_t tensor, std::size_t index, std::uint32_t bits) {
+  const auto spoiled = [&](std::size_t tensor, std::size_t index, std::uint64_t bits) {
     std::vector<std::vector<std::byte>> results = RightResults(*library, parameters, 5);
     StoreBits(library->description().tensors[tensor].format, results[tensor], index, bits);
     const DrawErrors errors = CheckResults(*library, parameters, 5, results);

@@ -129,8 +129,7 @@ TEST(NumberFormatTest, WhatIsTooLargeBecomesInfiniteOrTheLargest) {
 TEST(NumberFormatTest, ANanStaysOneWhereTheFormatHasOne) {
   for (const NumberFormat format : kNumberFormats) {
     const double value = Decode(format, Encode(format, std::nan("")));
-    const bool is_integer = format == NumberFormat::kInt8 || format == NumberFormat::kInt32;
-    EXPECT_EQ(std::isnan(value), !is_integer) << NameOf(format);
+    EXPECT_EQ(std::isnan(value), !IsInteger(format)) << NameOf(format);
   }
 }
 
@@ -141,6 +140,20 @@ TEST(NumberFormatTest, ThePoisonIsANanThatNoConversionMakes) {
     EXPECT_NE(Encode(format, std::nan("")), PoisonOf(format));
     EXPECT_NE(CudaEncode(format, std::nan("")), PoisonOf(format));
   }
+}
+
+TEST(NumberFormatTest, FormatsOfPythonKeepTheirValues) {
+  using enum NumberFormat;
+  const auto kept = [](NumberFormat format, double value) { return Decode(format, Encode(format, value)) == value; };
+  for (const double value : {0.0, 1.0, -2.5e-310, 1e300, -1.0 / 3.0}) EXPECT_TRUE(kept(kFp64, value));
+  EXPECT_TRUE(std::isnan(Decode(kFp64, PoisonOf(kFp64))));
+  EXPECT_NE(Encode(kFp64, std::nan("")), PoisonOf(kFp64));
+  for (const double value : {0.0, -1.0, 4503599627370497.0, -9223372036854775808.0}) EXPECT_TRUE(kept(kInt64, value));
+  EXPECT_EQ(Encode(kInt64, 1e30), 0x7fffffffffffffffU);
+  EXPECT_TRUE(kept(kInt16, -32768) && kept(kUint8, 255) && kept(kUint8, 0));
+  EXPECT_EQ(Decode(kUint8, Encode(kUint8, -3)), 0);
+  EXPECT_EQ(Decode(kUint8, Encode(kUint8, 300)), 255);
+  EXPECT_TRUE(Fits(kUint8, 200) && !Fits(kUint8, -1) && !Fits(kInt16, 40000));
 }
 
 TEST(NumberFormatTest, IntegersTakeWholeNumbersOfTheirRange) {

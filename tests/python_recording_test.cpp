@@ -85,7 +85,7 @@ Recording Base() {
 }
 
 MeasuredCase Measured(const std::string& name, const Program& program) {
-  return {name, sample::Correct(0), sample::Timed(0, "", 600.0), program.recording(), kCalls};
+  return {name, sample::Correct(0), {}, sample::Timed(0, "", 600.0), program.recording(), kCalls};
 }
 
 Recording RecordingOf(const Program& program) {
@@ -232,7 +232,7 @@ TEST(PythonRecordingTest, LossesNameTheirCaseAndThoseOfWatchingAreLeftOut) {
 TEST(PythonRecordingTest, ACaseThatWasNotMeasuredHasItsVerification) {
   Verification wrong = sample::Correct(0);
   wrong.draws_passed = 0;
-  const Recording recording = ToKernelRecording(Base(), kOrigin, {{"f", wrong, {}, {}, {}}});
+  const Recording recording = ToKernelRecording(Base(), kOrigin, {{"f", wrong, {}, {}, {}, {}}});
   EXPECT_EQ(recording.cases.size(), 1U);
   EXPECT_EQ(recording.verifications.at(0).case_id, recording.cases[0].id);
 }

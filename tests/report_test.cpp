@@ -442,6 +442,55 @@ TEST(ReportTest, AbsentValuesAreNullInJsonAndMarkedInText) {
   EXPECT_EQ(broken["metrics"].size(), MetricCatalogue().size()) << "every metric is there, if only as null";
 }
 
+/// `mma` as a library's kernel that was certified with 9.9 us a call.
+Recording JudgedRecording() {
+  Recording recording = sample::MakeRecording();
+  Judgement judgement;
+  judgement.case_id = 1;
+  judgement.verdict = Judgement::Verdict::kCertified;
+  judgement.calls = 312;
+  judgement.durations_ns = {9'900, 9'800, 10'000};
+  judgement.calls_a_graph = 100;
+  judgement.instructions = judgement.timed_instructions = recording.ranges[0].metrics.at(kInstructionCounter);
+  recording.judgements = {judgement};
+  return recording;
+}
+
+TEST(ReportTest, TheVerdictOfTheJudgeIsInTheKernelsLineAndInJson) {
+  const Profile profile = analyze::Analyze(JudgedRecording());
+  const std::string text = Text(profile);
+  EXPECT_TRUE(std::regex_search(text, std::regex("mma .*1,8,512,64.*certified 9.90 us"))) << text;
+  EXPECT_NE(text.find("certified: 9.9 us a call, 0 of 312 calls wrong (95 %: under 0.96 %)"), std::string::npos);
+  const nlohmann::json entry = nlohmann::json::parse(JsonText(profile))["entries"][0];
+  EXPECT_EQ(entry["judgement"]["verdict"], "certified");
+  EXPECT_EQ(entry["judgement"]["call_ns"], 9'900);
+  EXPECT_EQ(entry["not_as_certified"], nullptr);
+  EXPECT_EQ(SchemaErrors(JsonText(profile)), std::vector<std::string>{});
+}
+
+TEST(ReportTest, ASpeedThatIsRefusedOrContradictedIsShownNowhere) {
+  Recording refused = JudgedRecording();
+  refused.judgements[0].verdict = Judgement::Verdict::kRefused;
+  refused.judgements[0].reason = "timed calls do less";
+  Recording faster = JudgedRecording();
+  faster.judgements[0].durations_ns = {50'000};
+  Recording lazier = JudgedRecording();
+  lazier.judgements[0].timed_instructions = lazier.judgements[0].instructions *= 3;
+  for (const Recording& recording : {refused, faster, lazier}) {
+    const Profile profile = analyze::Analyze(recording);
+    const ProfileEntry& entry = profile.entries[0];
+    EXPECT_EQ(entry.correct(), false);
+    EXPECT_FALSE(entry.timing);
+    EXPECT_FALSE(entry.metrics.contains("duration_seconds"));
+    EXPECT_NE(Text(profile).find("NOT CERTIFIED: its speed is not a result"), std::string::npos);
+    EXPECT_EQ(nlohmann::json::parse(JsonText(profile))["entries"][0]["timing"], nullptr);
+  }
+  EXPECT_NE(Text(analyze::Analyze(refused)).find("REFUSED: timed calls do less"), std::string::npos);
+  EXPECT_NE(Text(analyze::Analyze(faster)).find("the measured time 9.92 us is not the certified 50 us"),
+            std::string::npos);
+  EXPECT_NE(Text(analyze::Analyze(lazier)).find("a measured call executes"), std::string::npos);
+}
+
 TEST(ReportTest, AnIncorrectKernelShowsNoSpeedAnywhere) {
   Recording recording = sample::MakeRecording();
   recording.cases = {recording.cases[2]};  // 100 ns in its timing and its launch

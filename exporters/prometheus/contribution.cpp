@@ -214,7 +214,8 @@ Totals Contribution(const Recording& recording, const Profile& profile) {
     std::optional<double> correct;
     if (const auto before = kernel.gauges.find("faprof_kernel_correct"); before != kernel.gauges.end())
       correct = before->second;
-    if (entry.verification) correct = std::min(correct.value_or(1), entry.verification->correct() ? 1.0 : 0.0);
+    if (const std::optional<bool> of_entry = entry.correct())
+      correct = std::min(correct.value_or(1), *of_entry ? 1.0 : 0.0);
     if (const auto known = cost.find(label); known == cost.end() || Cost(entry) > known->second) {
       Describe(recording, entry, kernel);
       cost[label] = Cost(entry);

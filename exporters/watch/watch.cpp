@@ -76,9 +76,8 @@ class Watcher {
         Notice(options_.file + " is not there any more: waiting for it");
       } else if (auto now = MeasureOnce()) {
         Report(*now);
-        const bool wrong = std::ranges::any_of(now->profile.entries, [](const ProfileEntry& entry) {
-          return entry.verification && !entry.verification->correct();
-        });
+        const bool wrong = std::ranges::any_of(now->profile.entries,
+                                               [](const ProfileEntry& entry) { return entry.correct() == false; });
         if (!wrong) last_ = std::move(now);
       }
     }

@@ -31,19 +31,22 @@ constexpr double kUnattributedRatio = 0.05;
 struct CaseData {
   const Case* kernel_case = nullptr;
   const Verification* verification = nullptr;
+  const Judgement* judgement = nullptr;
   std::vector<const Timing*> timings;
   std::vector<const Launch*> launches;
   std::vector<const Range*> ranges;
   std::vector<const PmSample*> pm_samples;
 
-  bool incorrect() const { return verification != nullptr && !verification->correct(); }
+  bool incorrect() const {
+    return (verification != nullptr && !verification->correct()) || (judgement != nullptr && judgement->refused());
+  }
 };
 
 std::vector<CaseData> CollectCases(const Recording& recording) {
   std::vector<CaseData> cases;
   std::map<std::int64_t, std::size_t> index;
   for (const Case& kernel_case : recording.cases) {
-    if (index.emplace(kernel_case.id, cases.size()).second) cases.push_back({&kernel_case, nullptr, {}, {}, {}, {}});
+    if (index.emplace(kernel_case.id, cases.size()).second) cases.emplace_back().kernel_case = &kernel_case;
   }
   const auto give = [&](const auto& values, const auto& take) {
     for (const auto& value : values) {
@@ -51,6 +54,7 @@ std::vector<CaseData> CollectCases(const Recording& recording) {
     }
   };
   give(recording.verifications, [](CaseData& data, const Verification* value) { data.verification = value; });
+  give(recording.judgements, [](CaseData& data, const Judgement* value) { data.judgement = value; });
   give(recording.timings, [](CaseData& data, const Timing* value) { data.timings.push_back(value); });
   give(recording.launches, [](CaseData& data, const Launch* value) { data.launches.push_back(value); });
   give(recording.ranges, [](CaseData& data, const Range* value) { data.ranges.push_back(value); });
@@ -251,14 +255,29 @@ class CaseAnalyzer {
     if (const Launch* longest = LongestLaunch(entry.launches)) {
       entry.occupancy = TheoreticalOccupancy(device_, *longest);
     }
+    if (data_.judgement != nullptr) Judge(entry, range);
     entry.has_counters = range != nullptr && !range->metrics.empty();
     Derived derived = Derive(entry, range);
     entry.metrics = std::move(derived.metrics);
     entry.contradictory = std::move(derived.contradictory);
-    if (data_.incorrect()) DropSpeeds(entry.metrics);
+    if (entry.correct() == false) DropSpeeds(entry.metrics);
     entry.stalls = StallsOf(entry.metrics);
     entry.bottleneck = BottleneckOf(entry.metrics);
     return entry;
+  }
+
+  // Where the measured call is not the certified one, its speed is not a result.
+  void Judge(ProfileEntry& entry, const Range* range) const {
+    entry.judgement = *data_.judgement;
+    if (!entry.part.empty()) return;
+    MeasuredCall measured;
+    if (entry.timing) measured.median_ns = entry.timing->median_ns;
+    if (range != nullptr && user_ranges_) {
+      const auto counted = range->metrics.find(kInstructionCounter);
+      if (counted != range->metrics.end()) measured.instructions = counted->second;
+    }
+    entry.not_as_certified = WhyNotAsCertified(*data_.judgement, measured);
+    if (!entry.not_as_certified.empty()) entry.timing.reset();
   }
 
   Derived Derive(const ProfileEntry& entry, const Range* range) const {

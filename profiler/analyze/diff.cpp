@@ -242,8 +242,8 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
     return std::pair(Group(a), -Weight(a)) < std::pair(Group(b), -Weight(b));
   });
   // Correctness comes before any number.
-  if (before.verification && after.verification && before.verification->correct() != after.verification->correct()) {
-    const bool correct = after.verification->correct();
+  if (before.correct() && after.correct() && before.correct() != after.correct()) {
+    const bool correct = *after.correct();
     change.metric = "correct";
     change.before = correct ? 0.0 : 1.0;
     change.after = correct ? 1.0 : 0.0;

@@ -9,17 +9,21 @@
 
 #include "fa_profile/call_name.h"
 #include "fa_profile/call_timer.h"
+#include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/evidence.h"
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/jobs.h"
+#include "fa_profile/judge.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/own_stdout.h"
+#include "fa_profile/progress_bar.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
+#include "judged_case.h"
 #include "open_python.h"
 
 namespace fa_profile::jobs {
@@ -48,7 +52,9 @@ std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vec
   std::vector<SampleCase> cases = {{nullptr, {}}};
   std::string reason;
   for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), shapes)) {
-    const std::string why_not = fitted.shape ? kernel->WhyNot(*fitted.shape) : fitted.why_not;
+    // A library that is judged is not asked here: that runs its code.
+    const bool asked = fitted.shape && !IsJudged(*fitted.shape);
+    const std::string why_not = asked ? kernel->WhyNot(*fitted.shape) : fitted.why_not;
     if (why_not.empty()) {
       cases.push_back({kernel, *fitted.shape});
     } else if (cases.size() == 1 && (!fitted.other_kind || reason.empty())) {
@@ -72,10 +78,60 @@ void AddTimes(nlohmann::json& line, const std::vector<double>& durations_ns, con
   line["duration_cycles"] = seconds * *sm_clock_hz;
 }
 
-nlohmann::json TimeCase(const SampleCase& one, int launches) {
+// The judge times the kernel of a library: none of its code runs in this process.
+class JudgedCases {
+ public:
+  JudgedCases(const GateSampleOptions& options, const Device& device) : options_(options), device_(device) {}
+
+  void Time(const SampleCase& one, nlohmann::json& line) {
+    judge::Question question;
+    question.files = options_.tensor_files;
+    question.device = options_.device;
+    AddTo(line, JudgeCase(*one.kernel, one.shape, Short(question), Gpu(), bar_));
+  }
+
+  nlohmann::json TimePython(const std::string& name) {
+    nlohmann::json line = {{"kernel", name}, {"shape", ""}};
+    const judge::Question question = PythonQuestion(options_.python, name, options_.device);
+    AddTo(line, AskJudge(Short(question), name, options_.python.kernel, Gpu(), bar_));
+    return line;
+  }
+
+ private:
+  static judge::Question Short(judge::Question question) {
+    question.draws = kDefaultDrawsOnTheHost;
+    question.calls = 0;  // those of the rounds alone
+    return question;
+  }
+
+  collect::GpuApi& Gpu() {
+    if (!gpu_) gpu_ = collect::OpenGpuApi(device_, /*flush_cache=*/false, {});
+    return *gpu_;
+  }
+
+  static void AddTo(nlohmann::json& line, const judge::Answer& answer) {
+    const judge::JudgedTime time = judge::TimeOf(answer);
+    for (const auto& [key, text] :
+         {std::pair{"error", &time.error}, {"refused", &time.refused}, {"claimed", &time.claimed}}) {
+      if (!text->empty()) line[key] = *text;
+    }
+    if (!time.durations_ns.empty()) AddTimes(line, time.durations_ns, std::nullopt);
+  }
+
+  const GateSampleOptions& options_;
+  const Device& device_;
+  std::unique_ptr<collect::GpuApi> gpu_;
+  ProgressBar bar_;
+};
+
+nlohmann::json TimeCase(const SampleCase& one, int launches, JudgedCases* judged) {
   nlohmann::json line = {{"kernel", one.kernel != nullptr ? one.kernel->id() : gate::kReferenceKernel},
                          {"shape", one.kernel != nullptr ? one.shape.ToString() : ""}};
   try {
+    if (one.kernel != nullptr && IsJudged(one.shape)) {
+      judged->Time(one, line);
+      return line;
+    }
     const std::unique_ptr<Workload> workload =
         one.kernel != nullptr ? one.kernel->MakeWorkload(one.shape, /*seed=*/1) : MakeGateReference();
     const collect::CallTiming timing = collect::TimeCalls(*workload, kWarmup, launches);
@@ -88,35 +144,25 @@ nlohmann::json TimeCase(const SampleCase& one, int launches) {
   return line;
 }
 
-nlohmann::json LineOf(const python::PythonTiming& timing) {
-  nlohmann::json line = {{"kernel", timing.name}, {"shape", ""}};
-  if (timing.error.empty()) {
-    AddTimes(line, timing.timing.durations_ns, timing.timing.sm_clock_hz);
-  } else {
-    line["error"] = timing.error;
-  }
-  return line;
-}
-
-// The reference kernel in this process, which then leaves the GPU to the one of the cases.
-std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options) {
+std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options, const Device& device) {
   const python::PythonRunner runner = OpenPython(options.python, options.device);
   std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
   std::shuffle(cases.begin(), cases.end(), std::mt19937_64(options.order));
-  std::vector<nlohmann::json> lines = {TimeCase({nullptr, {}}, options.launches)};
-  collect::ReleaseDevice();
-  for (const python::PythonTiming& timing : runner.Time(cases, options.launches, kWarmup))
-    lines.push_back(LineOf(timing));
+  JudgedCases judged(options, device);
+  std::vector<nlohmann::json> lines = {TimeCase({nullptr, {}}, options.launches, nullptr)};
+  for (const std::string& name : cases) lines.push_back(judged.TimePython(name));
   return lines;
 }
 
-std::vector<nlohmann::json> TimeCases(const KernelSelection& selection, const GateSampleOptions& options) {
+std::vector<nlohmann::json> TimeCases(const KernelSelection& selection, const GateSampleOptions& options,
+                                      const Device& device) {
+  JudgedCases judged(options, device);
   const std::vector<SampleCase> cases = CasesOf(selection, options.shapes);
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::shuffle(order.begin(), order.end(), std::mt19937_64(options.order));
   std::vector<nlohmann::json> lines(cases.size());
-  for (const std::size_t index : order) lines[index] = TimeCase(cases[index], options.launches);
+  for (const std::size_t index : order) lines[index] = TimeCase(cases[index], options.launches, &judged);
   return lines;
 }
 
@@ -126,11 +172,12 @@ void RunGateSample(const GateSampleOptions& options) {
   const OwnStdout own;  // what a kernel library prints must not be in the sample
   const bool is_python = !options.python.kernel.empty();
   std::optional<KernelSelection> selection;
-  if (!is_python) selection.emplace(options.kernel_pattern, options.kernel_libraries);
+  if (!is_python) selection.emplace(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
   RequireGpu("gate-sample");
   const Device device = collect::OpenDevice(options.device);
   std::vector<DataLoss> losses;
-  const std::vector<nlohmann::json> lines = is_python ? TimePythonCases(options) : TimeCases(*selection, options);
+  const std::vector<nlohmann::json> lines =
+      is_python ? TimePythonCases(options, device) : TimeCases(*selection, options, device);
 
   const ClockSample clocks = collect::ReadClocks(device, "after", losses);
   nlohmann::json sample = {{"version", 1},

@@ -5,6 +5,7 @@
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/jobs.h"
 #include "fa_profile/metric_sets.h"
+#include "judge_python.h"
 
 namespace fa_profile::jobs {
 namespace {
@@ -36,6 +37,7 @@ std::vector<Diagnosis> DiagnoseGpu(int) {
 bool RunLadder(const RunOptions&, const Report&) { Refuse("profiling"); }
 bool RunPython(const RunOptions&, const Report&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&, const Report&) { Refuse("profiling a program"); }
+int JudgePythonCases(const VerifyOptions&, const std::vector<std::string>&) { Refuse("verify"); }
 bool VerifyKernels(const VerifyOptions&) { Refuse("verify"); }
 void RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
 void ServeKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }

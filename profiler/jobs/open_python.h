@@ -17,4 +17,7 @@ python::PythonRunner OpenPython(const PythonOptions& options, int device,
 std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options,
                                      const std::string& pattern);
 
+/// Path of a program that runs kernels in Python: "fa_profile_kernel.py". Throws Error: it is missing.
+std::string PythonProgram(const std::string& name);
+
 }  // namespace fa_profile::jobs

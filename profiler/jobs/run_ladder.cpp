@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "certified_sink.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/collector.h"
 #include "fa_profile/cupti_api.h"
@@ -13,6 +16,7 @@
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/jobs.h"
+#include "fa_profile/judge.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/metric_host.h"
@@ -24,6 +28,7 @@
 #include "fa_profile/source_paths.h"
 #include "fa_profile/timeline_collector.h"
 #include "fa_profile/verification.h"
+#include "judged_case.h"
 #include "run_setup.h"
 #include "verify_case.h"
 
@@ -39,17 +44,45 @@ void OnInterrupt(int signal) {
   (void)std::signal(signal, SIG_DFL);
 }
 
+// What came of a case before it is measured.
+struct Looked {
+  CaseCheck check;
+  std::optional<Judgement> judgement;
+};
+using LookedAt = std::map<std::pair<const Kernel*, std::string>, Looked>;  // by kernel and shape
+
+// The kernels of libraries with parameters. It comes before all else that uses counters: the judge's witness needs
+// them.
+LookedAt JudgeLibraries(const KernelSelection& selection, const RunOptions& options, collect::GpuApi& gpu,
+                        ProgressBar& bar) {
+  LookedAt judged;
+  if (options.draws == 0) return judged;
+  for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), options.shapes)) {
+    if (!fitted.shape || !IsJudged(*fitted.shape)) continue;
+    judge::Question question;
+    question.files = options.tensor_files;
+    question.device = options.device;
+    question.interrupted = &interrupted;
+    judge::Answer answer = JudgeCase(*kernel, *fitted.shape, BeforeRecording(question, options.draws), gpu, bar);
+    judged[{kernel, fitted.shape->ToString()}] = {{answer.why_not, answer.verification, answer.work},
+                                                  std::move(answer.judgement)};
+  }
+  return judged;
+}
+
 // Without a verification, as asked for, a library runs in this process at once.
-CaseCheck LookAt(const Kernel& kernel, const Shape& shape, const RunOptions& options, ProgressBar& bar) {
+Looked LookAt(const Kernel& kernel, const Shape& shape, const RunOptions& options, const LookedAt& judged,
+              ProgressBar& bar) {
   if (options.draws == 0) {
     std::string why_not = kernel.WhyNot(shape);
     const Work work = why_not.empty() ? kernel.WorkOf(shape) : Work{};
-    return {std::move(why_not), {}, work};
+    return {{std::move(why_not), {}, work}, {}};
   }
+  if (const auto found = judged.find({&kernel, shape.ToString()}); found != judged.end()) return found->second;
   CaseCheck check =
       VerifyCase(kernel, {shape, options.draws, /*seed=*/1, options.device, options.tensor_files}, bar, &interrupted);
   if (!IsLibrary(kernel) && check.why_not.empty()) ThrowIfContextIsLost(kernel, check.verification);
-  return check;
+  return {std::move(check), {}};
 }
 
 // nvdisasm, or what can be read without it.
@@ -87,21 +120,28 @@ void LaunchUnverified(const Kernel& kernel, const Shape& shape) {
 }
 
 // Writes what a verification gave. False: the kernel is not to be measured.
-bool WriteVerification(const Case& entry, Verification verification, collect::CollectRun& run, ProgressBar& bar) {
+bool WriteVerification(const Case& entry, Looked looked, collect::CollectRun& run, ProgressBar& bar) {
+  Verification& verification = looked.check.verification;
   verification.case_id = entry.id;
   run.sink.Write(verification);
+  if (looked.judgement) {
+    looked.judgement->case_id = entry.id;
+    run.sink.Write(*looked.judgement);
+  }
   run.sink.Commit();
-  if (verification.correct()) return true;
+  const bool refused = looked.judgement && looked.judgement->refused();
+  if (verification.correct() && !refused) return true;
   bar.Clear();
-  Notice(
-      fmt::format("{} at {}: {}; it is not measured", entry.kernel, entry.shape->ToString(), Describe(verification)));
+  Notice(fmt::format("{} at {}: {}; it is not measured", entry.kernel, entry.shape->ToString(),
+                     looked.judgement ? Describe(*looked.judgement) : Describe(verification)));
   return false;
 }
 
 // The cases to measure: every kernel at every shape that it takes, unless it is wrong. The result of its verification
 // is in the recording.
 std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, const RunOptions& options,
-                                              collect::CollectRun& run, ProgressBar& bar, int& wrong) {
+                                              const LookedAt& judged, collect::CollectRun& run, ProgressBar& bar,
+                                              int& wrong) {
   std::vector<collect::PendingCase> cases;
   for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), options.shapes)) {
     if (!fitted.shape) {
@@ -109,17 +149,17 @@ std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, 
       continue;
     }
     const Shape shape = *fitted.shape;
-    const CaseCheck outcome = LookAt(*kernel, shape, options, bar);
-    if (!outcome.why_not.empty()) {
-      run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), outcome.why_not, 1});
+    const Looked looked = LookAt(*kernel, shape, options, judged, bar);
+    if (!looked.check.why_not.empty()) {
+      run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), looked.check.why_not, 1});
       continue;
     }
-    const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape, outcome.work};
+    const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape, looked.check.work};
     run.sink.Write(entry);
     if (options.draws == 0) {  // the recording tells that the case was not verified
       run.sink.Commit();
       LaunchUnverified(*kernel, shape);
-    } else if (!WriteVerification(entry, outcome.verification, run, bar)) {
+    } else if (!WriteVerification(entry, looked, run, bar)) {
       ++wrong;
       continue;
     }
@@ -190,15 +230,17 @@ bool RunLadder(const RunOptions& options, const Report& report) {
   ProgressBar bar;
   const std::unique_ptr<collect::GpuApi> gpu =
       collect::OpenGpuApi(device, options.flush_cache, collect::PlanCacheFolder());
-  load::PortableSink sink(writer);
+  load::PortableSink portable(writer);
+  CertifiedSink sink(portable);
   collect::CollectRun run{device, *gpu, sink, 1, ShowOn(bar), [] { return interrupted.load(); }};
+  const LookedAt judged = JudgeLibraries(selection, options, *gpu, bar);
   // Before the first kernel is loaded: CUPTI knows no other code inside.
   std::optional<collect::PhaseCollector> phases;
   if (WantsPhases(options)) phases.emplace(run, DisassemblerOrStacks(losses));
 
   // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
   int wrong = 0;
-  const std::vector<collect::PendingCase> cases = VerifyCases(selection, options, run, bar, wrong);
+  const std::vector<collect::PendingCase> cases = VerifyCases(selection, options, judged, run, bar, wrong);
   if (cases.empty() && wrong == 0) {
     throw Error("no kernel takes the shape", "fa-profile verify --kernel-lib FILE --shape SHAPE prints why");
   }
@@ -221,7 +263,9 @@ bool RunLadder(const RunOptions& options, const Report& report) {
   bar.Clear();
   own_stdout.reset();
   report(path, path);
-  return wrong == 0;
+  const std::vector<std::string> contradictions = sink.Contradictions();
+  for (const std::string& line : contradictions) Notice(line);
+  return wrong == 0 && contradictions.empty();
 }
 
 }  // namespace fa_profile::jobs

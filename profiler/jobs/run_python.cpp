@@ -5,17 +5,22 @@
 #include <atomic>
 #include <csignal>
 #include <map>
+#include <memory>
 
+#include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gate_statistics.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/jobs.h"
+#include "fa_profile/judge.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/private_folder.h"
 #include "fa_profile/python_recording.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/run_injected.h"
+#include "judged_case.h"
 #include "open_python.h"
 #include "run_setup.h"
 
@@ -80,23 +85,47 @@ void MeasureCalls(const python::PythonRunner& runner, const inject::InjectPlan& 
   measured.program = LoadWhole(recording);
 }
 
+bool IsMeasured(const python::MeasuredCase& one) {
+  const bool refused = one.judgement && one.judgement->verdict == Judgement::Verdict::kRefused;
+  return !refused && (!one.verification || one.verification->correct());
+}
+
 // All cases, with what is wrong with them.
-std::vector<python::MeasuredCase> VerifyPython(const python::PythonRunner& runner,
-                                               const std::vector<std::string>& cases, int draws, ProgressBar& bar) {
+std::vector<python::MeasuredCase> JudgePython(const std::vector<std::string>& cases, const RunOptions& options,
+                                              const Device& device, ProgressBar& bar) {
   std::vector<python::MeasuredCase> measured;
-  for (const std::string& name : cases) measured.push_back({name, {}, {}, {}, {}});
-  if (draws == 0) return measured;
-  bar.Show("verify", cases.front(), 0, static_cast<int>(cases.size()));
-  const auto results = runner.Verify(cases, draws, /*seed=*/1);
-  bar.Clear();
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    measured[i].verification = results[i].verification;
-    if (!results[i].verification.correct()) Notice(fmt::format("{}: {}", results[i].name, Describe(results[i])));
+  for (const std::string& name : cases) measured.push_back({name, {}, {}, {}, {}, {}});
+  if (options.draws == 0) return measured;
+  const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
+  for (python::MeasuredCase& one : measured) {
+    judge::Question question = PythonQuestion(options.python, one.name, options.device);
+    question.interrupted = &python_interrupted;
+    judge::Answer answer =
+        AskJudge(BeforeRecording(question, options.draws), one.name, options.python.kernel, *gpu, bar);
+    one.verification = answer.verification;
+    one.judgement = std::move(answer.judgement);
+    if (!IsMeasured(one)) Notice(fmt::format("{}: {}; it is not measured", one.name, Describe(*one.judgement)));
   }
   return measured;
 }
 
-bool IsMeasured(const python::MeasuredCase& one) { return !one.verification || one.verification->correct(); }
+// What was measured in the kernel's process must fit what the judge certified. False: of a case it does not.
+bool FitJudgements(const Recording& recording) {
+  bool fit = true;
+  for (const Judgement& judgement : recording.judgements) {
+    MeasuredCall call;
+    for (const Timing& timing : recording.timings) {
+      if (timing.case_id == judgement.case_id && timing.part.empty())
+        call.median_ns = gate::Median(timing.durations_ns);
+    }
+    const std::string why = WhyNotAsCertified(judgement, call);
+    if (why.empty()) continue;
+    const auto of_case = std::ranges::find(recording.cases, judgement.case_id, &Case::id);
+    Notice(of_case->kernel + ": " + why);
+    fit = false;
+  }
+  return fit;
+}
 
 void TimePython(const python::PythonRunner& runner, const RunOptions& options, ProgressBar& bar,
                 std::vector<python::MeasuredCase>& measured) {
@@ -140,13 +169,13 @@ bool RunPython(const RunOptions& options, const Report& report) {
   const std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
   const Device device = collect::OpenDevice(options.device);
   const MetricSet set = WantedMetrics(options, device);
-  collect::ReleaseDevice();  // for the kernel's process
   const std::string path = OutputPath(options);
   store::RecordingWriter writer(path, options.overwrite);  // an error in it comes before any measurement
 
   ProgressBar bar;
   const inject::InjectPlan plan = CallPlan(options, set);
-  std::vector<python::MeasuredCase> measured = VerifyPython(runner, cases, options.draws, bar);
+  std::vector<python::MeasuredCase> measured = JudgePython(cases, options, device, bar);
+  collect::ReleaseDevice();  // for the kernel's process
   const bool wrong = !std::ranges::all_of(measured, IsMeasured);
   TimePython(runner, options, bar, measured);
   MeasurePython(runner, plan, bar, measured);
@@ -155,11 +184,12 @@ bool RunPython(const RunOptions& options, const Report& report) {
   base.session = plan.session;
   base.device = device;
   const std::string origin = python::ParsePythonKernel(options.python.kernel).ToString();
-  store::WriteRecording(python::ToKernelRecording(std::move(base), origin, std::move(measured)), nullptr, writer);
+  const Recording recording = python::ToKernelRecording(std::move(base), origin, std::move(measured));
+  store::WriteRecording(recording, nullptr, writer);
   writer.Finish();
   AddInstructions(path);
   report(path, path);
-  return !wrong;
+  return FitJudgements(recording) && !wrong;
 }
 
 }  // namespace fa_profile::jobs

@@ -24,13 +24,13 @@
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/text.h"
 #include "fa_profile/verification.h"
+#include "judged_case.h"
 #include "verify_case.h"
 
 namespace fa_profile::jobs {
 namespace {
 
 constexpr int kDefaultDraws = 100;
-constexpr int kDefaultDrawsOnTheHost = 3;  // the reference of a kernel with parameters runs on the CPU
 
 // What to verify a kernel at, and how often.
 struct ToVerify {
@@ -39,7 +39,7 @@ struct ToVerify {
   int draws;
 };
 
-bool HasParameters(const FittedShape& fitted) { return fitted.shape && fitted.shape->parameters() != nullptr; }
+bool HasParameters(const FittedShape& fitted) { return fitted.shape && IsJudged(*fitted.shape); }
 
 // The kernels that take attention shapes, at those of the suite.
 void AddSuite(const KernelSelection& selection, int draws, std::vector<ToVerify>& cases) {
@@ -80,20 +80,15 @@ LibraryAnswer AnswerFor(const LibraryQuestion& question) {
   return answer;
 }
 
-// A kernel library of version 2, by the judge.
-CaseCheck Judged(const ToVerify& entry, const VerifyOptions& options, collect::GpuApi& gpu, ProgressBar& bar,
-                 Judgement& judgement) {
-  judge::Question question{entry.kernel->origin(), options.tensor_files, *entry.fitted.shape->parameters(),
-                           options.device,         entry.draws,          options.calls};
+judge::Question QuestionOf(const VerifyOptions& options, int draws) {
+  judge::Question question;
+  question.files = options.tensor_files;
+  question.device = options.device;
+  question.draws = draws;
+  question.calls = options.calls;
   question.timing = options.timing;
   question.accept_weak_tolerance = options.accept_weak_tolerance;
-  const std::string name = entry.kernel->id() + " " + entry.fitted.shape->ToString();
-  judge::Answer answer =
-      judge::JudgeKernel(question, gpu, [&](int done, int all) { bar.Show("judge", name, done, all); });
-  bar.Clear();
-  for (const std::string& line : answer.printed) PrintToStderr(question.library + " printed: " + line);
-  judgement = std::move(answer.judgement);
-  return {answer.why_not, answer.verification, answer.work};
+  return question;
 }
 
 }  // namespace
@@ -119,7 +114,9 @@ bool VerifyKernels(const VerifyOptions& options) {
     CaseCheck outcome{entry.fitted.why_not, {}};
     std::optional<Judgement> judgement;
     if (shape && HasParameters(entry.fitted)) {
-      outcome = Judged(entry, options, *gpu, bar, judgement.emplace());
+      judge::Answer answer = JudgeCase(kernel, *shape, QuestionOf(options, entry.draws), *gpu, bar);
+      outcome = {answer.why_not, answer.verification, answer.work};
+      judgement = std::move(answer.judgement);
     } else if (shape) {
       outcome =
           VerifyCase(kernel, {*shape, entry.draws, options.seed, options.device, options.tensor_files}, bar, nullptr);
@@ -132,11 +129,11 @@ bool VerifyKernels(const VerifyOptions& options) {
       continue;
     }
     ++verified;
-    const bool refused = judgement && judgement->verdict == Judgement::Verdict::kRefused;
+    const bool refused = judgement && judgement->refused();
     if (!outcome.verification.correct() || refused) ++wrong;
     const bool wrong_results = judgement && judgement->verdict == Judgement::Verdict::kWrong;
     if (!wrong_results) fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
-    if (judgement) fmt::print("{} {}\n", start, Printable(judge::Describe(*judgement)));
+    if (judgement) fmt::print("{} {}\n", start, Printable(Describe(*judgement)));
     if (!IsLibrary(kernel)) ThrowIfContextIsLost(kernel, outcome.verification);
   }
   if (verified == 0) {

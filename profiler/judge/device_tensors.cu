@@ -1,3 +1,4 @@
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -5,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <utility>
 
 #include "device_tensors.h"
@@ -36,7 +38,7 @@ int BlocksFor(std::size_t elements) {
   return static_cast<int>(std::clamp<std::size_t>((elements + kThreads - 1) / kThreads, 1, kMostBlocks));
 }
 
-__device__ std::uint32_t EncodeElement(NumberFormat format, double value) {
+__device__ std::uint64_t EncodeElement(NumberFormat format, double value) {
   switch (format) {
     case NumberFormat::kFp32:
       return __float_as_uint(__double2float_rn(value));
@@ -49,16 +51,24 @@ __device__ std::uint32_t EncodeElement(NumberFormat format, double value) {
     case NumberFormat::kFp8E5m2:
       return __nv_cvt_double_to_fp8(value, __NV_SATFINITE, __NV_E5M2);
     case NumberFormat::kInt8:
-      return static_cast<std::uint32_t>(static_cast<int>(fmin(fmax(rint(value), -128.0), 127.0))) & 0xffU;
+      return static_cast<std::uint8_t>(static_cast<int>(fmin(fmax(rint(value), -128.0), 127.0)));
+    case NumberFormat::kInt16:
+      return static_cast<std::uint16_t>(static_cast<int>(fmin(fmax(rint(value), -32768.0), 32767.0)));
+    case NumberFormat::kUint8:
+      return static_cast<std::uint64_t>(fmin(fmax(rint(value), 0.0), 255.0));
+    case NumberFormat::kInt64:
+      return static_cast<std::uint64_t>(__double2ll_rn(value));  // saturates
+    case NumberFormat::kFp64:
+      return static_cast<std::uint64_t>(__double_as_longlong(value));
     default:
       return static_cast<std::uint32_t>(static_cast<int>(fmin(fmax(rint(value), -2147483648.0), 2147483647.0)));
   }
 }
 
-__device__ double DecodeElement(NumberFormat format, std::uint32_t bits) {
+__device__ double DecodeElement(NumberFormat format, std::uint64_t bits) {
   switch (format) {
     case NumberFormat::kFp32:
-      return __uint_as_float(bits);
+      return __uint_as_float(static_cast<unsigned>(bits));
     case NumberFormat::kFp16:
       return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
     case NumberFormat::kBf16:
@@ -69,24 +79,35 @@ __device__ double DecodeElement(NumberFormat format, std::uint32_t bits) {
       return __half2float(__half(__nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(bits), __NV_E5M2)));
     case NumberFormat::kInt8:
       return static_cast<signed char>(bits);
+    case NumberFormat::kInt16:
+      return static_cast<short>(bits);
+    case NumberFormat::kUint8:
+      return static_cast<unsigned char>(bits);
+    case NumberFormat::kInt64:
+      return static_cast<double>(static_cast<long long>(bits));
+    case NumberFormat::kFp64:
+      return __longlong_as_double(static_cast<long long>(bits));
     default:
       return static_cast<int>(bits);
   }
 }
 
-__device__ std::uint32_t Load(const void* data, int bytes, std::size_t index) {
+__device__ std::uint64_t Load(const void* data, int bytes, std::size_t index) {
   if (bytes == 1) return static_cast<const std::uint8_t*>(data)[index];
   if (bytes == 2) return static_cast<const std::uint16_t*>(data)[index];
+  if (bytes == 8) return static_cast<const std::uint64_t*>(data)[index];
   return static_cast<const std::uint32_t*>(data)[index];
 }
 
-__device__ void Store(void* data, int bytes, std::size_t index, std::uint32_t bits) {
+__device__ void Store(void* data, int bytes, std::size_t index, std::uint64_t bits) {
   if (bytes == 1) {
     static_cast<std::uint8_t*>(data)[index] = static_cast<std::uint8_t>(bits);
   } else if (bytes == 2) {
     static_cast<std::uint16_t*>(data)[index] = static_cast<std::uint16_t>(bits);
+  } else if (bytes == 8) {
+    static_cast<std::uint64_t*>(data)[index] = bits;
   } else {
-    static_cast<std::uint32_t*>(data)[index] = bits;
+    static_cast<std::uint32_t*>(data)[index] = static_cast<std::uint32_t>(bits);
   }
 }
 
@@ -109,7 +130,7 @@ __global__ void DrawKernel(void* data, std::size_t count, NumberFormat format, i
   }
 }
 
-__global__ void FillKernel(void* data, std::size_t count, int bytes, std::uint32_t bits) {
+__global__ void FillKernel(void* data, std::size_t count, int bytes, std::uint64_t bits) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
     Store(data, bytes, i, bits);
@@ -138,18 +159,43 @@ __global__ void DecodeKernel(const void* data, double* values, std::size_t count
   }
 }
 
+// Element `i` in row-major order of the extents is at the sum of places times strides.
+__device__ std::size_t PlaceInView(const ViewLayout& layout, std::size_t i) {
+  std::size_t place = 0;
+  for (int axis = layout.rank - 1; axis >= 0; --axis) {
+    const auto extent = static_cast<std::size_t>(layout.extents[axis]);
+    place += i % extent * static_cast<std::size_t>(layout.strides[axis]);
+    i /= extent;
+  }
+  return place;
+}
+
+__global__ void GatherKernel(const void* view, void* dense, std::size_t count, int bytes, ViewLayout layout) {
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
+    Store(dense, bytes, i, Load(view, bytes, PlaceInView(layout, i)));
+  }
+}
+
+__global__ void ScatterKernel(const void* dense, void* view, std::size_t count, int bytes, ViewLayout layout) {
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
+    Store(view, bytes, PlaceInView(layout, i), Load(dense, bytes, i));
+  }
+}
+
 // Sums and extremes of a comparison. Bits of doubles that are not negative have the order of their values.
 struct Found {
   unsigned long long wrong, unwritten, nonfinite, first, max_abs_error, max_error_ratio;
 };
 
 __global__ void CompareKernel(const void* data, const double* expected, std::size_t count, NumberFormat format,
-                              int bytes, std::uint32_t poison, double absolute, double relative, Found* found) {
+                              int bytes, std::uint64_t poison, double absolute, double relative, Found* found) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   double largest_error = 0.0;
   double largest_ratio = 0.0;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
-    const std::uint32_t bits = Load(data, bytes, i);
+    const std::uint64_t bits = Load(data, bytes, i);
     const double value = DecodeElement(format, bits);
     const double wanted = expected[i];
     if (value == wanted || (isnan(value) && isnan(wanted))) {
@@ -175,6 +221,22 @@ __global__ void CompareKernel(const void* data, const double* expected, std::siz
     atomicMax(&found->max_abs_error, static_cast<unsigned long long>(__double_as_longlong(largest_error)));
   if (largest_ratio > 0.0)
     atomicMax(&found->max_error_ratio, static_cast<unsigned long long>(__double_as_longlong(largest_ratio)));
+}
+
+// Of the allocation that begins there. cudart finds the driver: this program starts where there is none.
+std::size_t BytesOfAllocation(void* memory) {
+  using GetAddressRange = CUresult(CUdeviceptr*, std::size_t*, CUdeviceptr);
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult query{};
+  CheckCuda(cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &found, 12000, cudaEnableDefault, &query),
+            "cudaGetDriverEntryPoint");
+  CUdeviceptr base = 0;
+  std::size_t bytes = 0;
+  const auto address = reinterpret_cast<CUdeviceptr>(memory);
+  if (found == nullptr || reinterpret_cast<GetAddressRange*>(found)(&base, &bytes, address) != CUDA_SUCCESS) {
+    throw Error("cuMemGetAddressRange", "", "the driver does not know the memory of another process");
+  }
+  return bytes;
 }
 
 // A value that a kernel computes, with its start and its result on the host. One at a time: the memory is kept, because
@@ -208,6 +270,56 @@ DeviceMemory::~DeviceMemory() { (void)cudaFree(memory_); }
 
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : memory_(std::exchange(other.memory_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+ImportedMemory::ImportedMemory(const std::string& hex) {
+  cudaIpcMemHandle_t handle{};
+  if (hex.size() != 2 * sizeof handle) throw Error("a memory handle has the wrong length");
+  auto* byte = reinterpret_cast<unsigned char*>(&handle);
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    if (std::from_chars(hex.data() + i, hex.data() + i + 2, *byte++, 16).ptr != hex.data() + i + 2) {
+      throw Error("a memory handle is not hexadecimal");
+    }
+  }
+  CheckCuda(cudaIpcOpenMemHandle(&memory_, handle, cudaIpcMemLazyEnablePeerAccess), "cudaIpcOpenMemHandle");
+  bytes_ = BytesOfAllocation(memory_);
+}
+
+ImportedMemory::~ImportedMemory() { (void)cudaIpcCloseMemHandle(memory_); }
+
+const std::byte* ImportedMemory::At(std::size_t offset, std::size_t bytes) const {
+  if (offset > bytes_ || bytes > bytes_ - offset) throw Error("a tensor of the worker is outside its memory");
+  return static_cast<const std::byte*>(memory_) + offset;
+}
+
+void CopyFromImported(const DeviceMemory& to, const ImportedMemory& from, std::size_t offset) {
+  CheckCuda(cudaMemcpy(to.get(), from.At(offset, to.bytes()), to.bytes(), cudaMemcpyDeviceToDevice), "cudaMemcpy");
+  CheckCuda(cudaDeviceSynchronize(), "cudaMemcpy");
+}
+
+View::View(const ImportedMemory& memory, std::size_t offset, const ViewLayout& layout, std::size_t element_bytes)
+    : layout_(layout), element_bytes_(element_bytes) {
+  std::size_t last = 0;
+  count_ = 1;
+  for (int axis = 0; axis < layout.rank; ++axis) {
+    if (layout.extents[axis] < 0 || layout.strides[axis] < 0) throw Error("a tensor of the worker has a bad layout");
+    count_ *= static_cast<std::size_t>(layout.extents[axis]);
+    if (layout.extents[axis] > 0) last += static_cast<std::size_t>((layout.extents[axis] - 1) * layout.strides[axis]);
+  }
+  if (count_ > 0) start_ = memory.At(offset, (last + 1) * element_bytes);
+}
+
+void View::GatherTo(const DeviceMemory& dense) const {
+  if (count_ == 0) return;
+  GatherKernel<<<BlocksFor(count_), kThreads>>>(start_, dense.get(), count_, static_cast<int>(element_bytes_), layout_);
+  Finish("GatherKernel");
+}
+
+void View::ScatterFrom(const DeviceMemory& dense) const {
+  if (count_ == 0) return;
+  ScatterKernel<<<BlocksFor(count_), kThreads>>>(dense.get(), const_cast<std::byte*>(start_), count_,
+                                                 static_cast<int>(element_bytes_), layout_);
+  Finish("ScatterKernel");
+}
 
 std::string DeviceMemory::ExportedHandle() const {
   if (memory_ == nullptr) return {};
@@ -247,9 +359,9 @@ void DrawOnDevice(const DeviceMemory& memory, NumberFormat format, const Draw& d
 
 void PoisonOnDevice(const DeviceMemory& memory, NumberFormat format, Poison poison, std::uint64_t seed) {
   if (poison == Poison::kRandom) {
-    const bool is_integer = format == NumberFormat::kInt8 || format == NumberFormat::kInt32;
     return DrawOnDevice(memory, format,
-                        is_integer ? Draw{FA_PROFILE_INTEGERS, -100, 100} : Draw{FA_PROFILE_UNIFORM, -2, 2}, seed, 99);
+                        IsInteger(format) ? Draw{FA_PROFILE_INTEGERS, -100, 100} : Draw{FA_PROFILE_UNIFORM, -2, 2},
+                        seed, 99);
   }
   const std::size_t count = memory.bytes() / BytesOf(format);
   FillKernel<<<BlocksFor(count), kThreads>>>(memory.get(), count, static_cast<int>(BytesOf(format)), PoisonOf(format));

@@ -34,6 +34,50 @@ class DeviceMemory {
   std::size_t bytes_ = 0;
 };
 
+/// Memory that another process exported, and the size of its allocation as the driver tells it.
+class ImportedMemory {
+ public:
+  /// Throws Error: not a handle, or its process has ended.
+  explicit ImportedMemory(const std::string& hex);
+  ~ImportedMemory();
+  ImportedMemory(const ImportedMemory&) = delete;
+  ImportedMemory& operator=(const ImportedMemory&) = delete;
+
+  /// Throws Error: not inside the allocation.
+  const std::byte* At(std::size_t offset, std::size_t bytes) const;
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Fills `to` with the bytes from `offset` on.
+void CopyFromImported(const DeviceMemory& to, const ImportedMemory& from, std::size_t offset);
+
+/// Where the elements of a tensor are. In elements.
+struct ViewLayout {
+  static constexpr int kMostRank = 12;
+  int rank = 0;
+  std::int64_t extents[kMostRank] = {};
+  std::int64_t strides[kMostRank] = {};
+};
+
+/// A tensor in another process's memory.
+class View {
+ public:
+  /// Throws Error: it is not inside the memory, which must outlive it.
+  View(const ImportedMemory& memory, std::size_t offset, const ViewLayout& layout, std::size_t element_bytes);
+  /// Copies the elements to or from memory in which they are one after the other.
+  void GatherTo(const DeviceMemory& dense) const;
+  void ScatterFrom(const DeviceMemory& dense) const;
+
+ private:
+  const std::byte* start_ = nullptr;
+  ViewLayout layout_;
+  std::size_t element_bytes_;
+  std::size_t count_ = 0;
+};
+
 /// Draws every element from the seed, the tensor and its index alone, as fa_profile_draw says; not with a function.
 void DrawOnDevice(const DeviceMemory& memory, NumberFormat format, const Draw& draw, std::uint64_t seed,
                   std::uint32_t tensor);

@@ -14,12 +14,19 @@ namespace fa_profile::judge {
 namespace {
 
 std::vector<std::string> Command(const Question& question) {
+  if (const auto& in_python = question.in_python) {
+    return {in_python->python, in_python->worker, "--kernel", in_python->kernel, "--case=" + in_python->name};
+  }
   std::vector<std::string> arguments = {"fa-profile", "kernel-library", question.library, "--serve"};
   for (const std::string& file : question.files) arguments.insert(arguments.end(), {"--tensor", file});
   return arguments;
 }
 
-std::vector<std::string> Environment(bool with_gpu) {
+std::vector<std::string> Environment(const Question& question, bool with_gpu) {
+  // The reference of a kernel in Python runs on the GPU. Only memory of cudaMalloc() can be shared with the judge.
+  if (question.in_python) {
+    return {"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False", "PYTORCH_ALLOC_CONF=expandable_segments:False"};
+  }
   if (with_gpu) return {};
   return {"CUDA_VISIBLE_DEVICES="};
 }
@@ -32,22 +39,25 @@ std::vector<int> Extras(int shared_memory) {
 }  // namespace
 
 LibraryProcess::LibraryProcess(const Question& question, bool with_gpu, int shared_memory)
-    : library_(question.library),
+    : kernel_(question.in_python ? "kernel " + question.in_python->kernel : "kernel library " + question.library),
+      debugger_("gdb --args " + (question.in_python
+                                     ? question.in_python->python + " " +
+                                           question.in_python->kernel.substr(0, question.in_python->kernel.rfind(':'))
+                                     : "fa-profile verify --kernel-lib " + question.library)),
       seconds_(question.seconds),
       interrupted_(question.interrupted),
-      session_(question.program, Command(question), Environment(with_gpu), Extras(shared_memory)) {}
+      session_(question.in_python ? question.in_python->python : question.program, Command(question),
+               Environment(question, with_gpu), Extras(shared_memory)) {}
 
 void LibraryProcess::ThrowEnd() {
   const ChildEnd end = session_.End();
   if (end.interrupted) throw Error("interrupted", "run it again");
   if (end.timed_out) {
-    throw ProcessFailed("the kernel library " + library_ + " did not answer in time",
-                        "a launch, the reference or a constructor hangs");
+    throw ProcessFailed("the " + kernel_ + " did not answer in time", "a launch, the reference or a constructor hangs");
   }
   const std::string how = Printable(Describe(end));
-  throw ProcessFailed(
-      "the kernel library " + library_ + " ended its process: it " + (how.empty() ? "ended with exit code 0" : how),
-      "debug it with: gdb --args fa-profile verify --kernel-lib " + library_);
+  throw ProcessFailed("the " + kernel_ + " ended its process: it " + (how.empty() ? "ended with exit code 0" : how),
+                      "debug it with: " + debugger_);
 }
 
 nlohmann::json LibraryProcess::Ask(const nlohmann::json& task) {
@@ -56,7 +66,7 @@ nlohmann::json LibraryProcess::Ask(const nlohmann::json& task) {
   if (!message) ThrowEnd();
   nlohmann::json answer = nlohmann::json::parse(*message, nullptr, /*allow_exceptions=*/false);
   if (answer.is_object() && answer.contains("error") && answer["error"].is_string()) return answer;
-  throw ProcessFailed("the process of the kernel library " + library_ + " sent an answer that cannot be read");
+  throw ProcessFailed("the process of the " + kernel_ + " sent an answer that cannot be read");
 }
 
 nlohmann::json LibraryProcess::Require(const nlohmann::json& task) {
@@ -66,6 +76,7 @@ nlohmann::json LibraryProcess::Require(const nlohmann::json& task) {
   const auto text = [&](const char* key) {
     return answer.contains(key) && answer[key].is_string() ? answer[key].get<std::string>() : std::string();
   };
+  if (answer.contains("refusal")) throw Error(Printable(error), Printable(text("hint")));  // a fault of the file
   throw ProcessFailed(text("api"), text("code"), Printable(error), Printable(text("hint")));
 }
 
@@ -105,10 +116,10 @@ void SharedArrays::Resize(const std::vector<std::size_t>& counts) {
   values_ = static_cast<double*>(start);
 }
 
-std::span<double> SharedArrays::operator[](std::size_t array) const {
-  const std::size_t offset =
-      std::accumulate(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(array), std::size_t{0});
-  return {values_ + offset, counts_[array]};
+std::size_t SharedArrays::Place(std::size_t array) const {
+  return std::accumulate(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(array), std::size_t{0});
 }
+
+std::span<double> SharedArrays::operator[](std::size_t array) const { return {values_ + Place(array), counts_[array]}; }
 
 }  // namespace fa_profile::judge

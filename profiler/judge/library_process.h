@@ -20,7 +20,8 @@ class ProcessFailed : public Error {
   using Error::Error;
 };
 
-/// A process that has loaded the library (library_server.h). Every answer is a claim of somebody in it.
+/// A process that has loaded the library (library_server.h) or the file in Python (fa_profile_worker.py). Every answer
+/// is a claim of code in it.
 class LibraryProcess {
  public:
   /// `shared_memory`: a descriptor for it, or -1. `with_gpu` false: it sees no CUDA device.
@@ -28,7 +29,7 @@ class LibraryProcess {
 
   /// Throws ProcessFailed: no answer, or not a JSON object. Throws Error: "interrupted".
   nlohmann::json Ask(const nlohmann::json& task);
-  /// Asks, and throws ProcessFailed with the answer's "error" if it has one.
+  /// Asks, and throws ProcessFailed with the answer's "error" if it has one; Error where it is the file's fault.
   nlohmann::json Require(const nlohmann::json& task);
   /// The last lines that the library printed. Ends the process.
   std::vector<std::string> Printed();
@@ -36,7 +37,8 @@ class LibraryProcess {
  private:
   [[noreturn]] void ThrowEnd();
 
-  std::string library_;
+  std::string kernel_;  // "kernel library x.so"
+  std::string debugger_;
   double seconds_;
   const std::atomic<bool>* interrupted_;
   ChildSession session_;
@@ -54,6 +56,8 @@ class SharedArrays {
   /// Makes room for arrays of these counts. Throws Error: no memory.
   void Resize(const std::vector<std::size_t>& counts);
   std::span<double> operator[](std::size_t array) const;
+  /// How many values are before an array.
+  std::size_t Place(std::size_t array) const;
   /// The first `count` values of all, which a draw function wrote.
   std::span<double> First(std::size_t count) const { return {values_, count}; }
 

@@ -93,9 +93,10 @@ nlohmann::json TensorSets::Handles() const {
 
 void TensorSets::Draw(std::uint64_t seed, const nlohmann::json& values, LibraryProcess& referee,
                       const SharedArrays& shared) {
+  seeds_.clear();
   for (std::size_t set = 0; set < sets_.size(); ++set) {
     // Whole numbers that JSON keeps.
-    const std::uint64_t of_set = Mix(seed + set) >> 12U;
+    const std::uint64_t of_set = seeds_.emplace_back(Mix(seed + set) >> 12U);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const TensorDescription& tensor = tensors_[i].description;
       const DeviceMemory& memory = sets_[set].tensors[i];
@@ -103,14 +104,55 @@ void TensorSets::Draw(std::uint64_t seed, const nlohmann::json& values, LibraryP
       if (!tensor.file.empty()) {
         memory.Upload(EncodeAll(tensor.format, ReadTensorFile(tensor.file, tensor.format, tensors_[i].extents)));
       } else if (tensor.draw.kind == FA_PROFILE_FUNCTION) {
-        (void)referee.Require({{"do", "draw"}, {"values", values}, {"tensor", i}, {"seed", of_set}});
-        memory.Upload(EncodeAll(tensor.format, shared.First(tensors_[i].elements)));
+        const nlohmann::json drawn =
+            referee.Require({{"do", "draw"}, {"values", values}, {"tensor", i}, {"seed", of_set}});
+        if (drawn.contains("handle")) {
+          if (memory.bytes() > 0) CopyFromImported(memory, Import(drawn["handle"]), drawn.at("offset"));
+        } else {
+          memory.Upload(EncodeAll(tensor.format, shared.First(tensors_[i].elements)));
+        }
       } else {
         DrawOnDevice(memory, tensor.format, tensor.draw, of_set, static_cast<std::uint32_t>(i));
       }
       drawn_[set][i].CopyFrom(memory);
     }
   }
+}
+
+const ImportedMemory& TensorSets::Import(const std::string& handle) {
+  return imported_.try_emplace(handle, handle).first->second;
+}
+
+void TensorSets::TakeOutputs(int calls, const nlohmann::json& outputs) {
+  // Of graphs with many calls the worker keeps the last ones.
+  std::erase_if(views_, [&](const auto& entry) { return entry.first == calls || (entry.first > 1 && calls > 1); });
+  std::vector<OutputView>& views = views_[calls];
+  for (std::size_t set = 0; set < sets_.size(); ++set) {
+    const nlohmann::json& of_set = outputs.at(set);
+    std::size_t number = 0;
+    for (std::size_t i = 0; i < tensors_.size() && !of_set.empty(); ++i) {
+      if (!tensors_[i].description.is_compared()) continue;
+      const nlohmann::json& output = of_set.at(number++);
+      if (output.is_null() || output.at("handle") == "") continue;
+      const std::vector<std::int64_t> strides = output.at("strides");
+      ViewLayout layout{static_cast<int>(strides.size()), {}, {}};
+      // A tensor without dimensions has one extent here.
+      if (strides.size() > ViewLayout::kMostRank ||
+          (strides.size() != tensors_[i].extents.size() && !strides.empty())) {
+        throw Error("an output has other dimensions than it had in the first call");
+      }
+      std::ranges::copy(strides, layout.strides);
+      std::copy_n(tensors_[i].extents.begin(), strides.size(), layout.extents);
+      const std::size_t bytes = BytesOf(tensors_[i].description.format);
+      views.push_back({set, i, View(Import(output.at("handle")), output.at("offset"), layout, bytes)});
+    }
+  }
+}
+
+void TensorSets::FetchOutputs(int calls) const {
+  const auto found = views_.find(calls);
+  if (found == views_.end()) return;
+  for (const OutputView& one : found->second) one.view.GatherTo(sets_[one.set].tensors[one.tensor]);
 }
 
 void TensorSets::RestoreInPlace() {
@@ -129,6 +171,9 @@ void TensorSets::Poison(judge::Poison poison, std::uint64_t seed) const {
       if (!tensor.is_drawn()) PoisonOnDevice(sets_[set].tensors[i], tensor.format, poison, Mix(seed + set * 64 + i));
     }
     PoisonBytes(sets_[set].workspace);
+  }
+  for (const auto& [calls, views] : views_) {
+    for (const OutputView& one : views) one.view.ScatterFrom(sets_[one.set].tensors[one.tensor]);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +35,16 @@ class TensorSets {
   /// For the worker: a list for each set.
   nlohmann::json Handles() const;
 
-  /// Draws the inputs of every set anew, from `seed`. `referee` calls the draw functions of the library.
+  /// Draws the inputs of every set anew, from `seed`. `referee` calls the draw functions of the library; its answer is
+  /// in `shared`, or names memory of the GPU.
   void Draw(std::uint64_t seed, const nlohmann::json& values, LibraryProcess& referee, const SharedArrays& shared);
+  /// The seed of the set's last draw.
+  std::uint64_t SeedOf(std::size_t set) const { return seeds_.at(set); }
+  /// Where calls write outputs whose memory the worker has: a list for each set, an entry for each tensor that is
+  /// compared, null for the judge's own. `calls`: of which graph, 0 for calls without one. Throws Error: not so.
+  void TakeOutputs(int calls, const nlohmann::json& outputs);
+  /// Copies these outputs, of graphs with so many calls, to the judge's memory.
+  void FetchOutputs(int calls) const;
   /// Draws the inputs of in-place tensors alone as Draw() did.
   void RestoreInPlace();
   void Poison(judge::Poison poison, std::uint64_t seed) const;
@@ -56,8 +65,19 @@ class TensorSets {
     DeviceMemory workspace;
   };
 
+  struct OutputView {
+    std::size_t set;
+    std::size_t tensor;
+    View view;
+  };
+
+  const ImportedMemory& Import(const std::string& handle);
+
   std::vector<Tensor> tensors_;
   std::vector<Set> sets_;
+  std::vector<std::uint64_t> seeds_;
+  std::map<std::string, ImportedMemory> imported_;
+  std::map<int, std::vector<OutputView>> views_;
   std::vector<std::vector<DeviceMemory>> drawn_;  // of a set's tensors; none of outputs
   std::size_t bytes_a_set_ = 0;
 };

@@ -11,6 +11,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/extents.h"
+#include "fa_profile/mixed_bits.h"
 #include "fa_profile/text.h"
 #include "weak_tolerance.h"
 
@@ -43,8 +44,6 @@ Trial::Trial(const Question& question, collect::GpuApi& gpu, const std::function
       gpu_(gpu),
       progress_(progress),
       random_(SeedOf(question)),
-      referee_(question, /*with_gpu=*/false, shared_.descriptor()),
-      statement_(StatementFromMessage(referee_.Require({{"do", "describe"}}).dump())),
       values_(ValuesJson(question.parameters)) {}
 
 Answer Trial::Run() {
@@ -53,19 +52,34 @@ Answer Trial::Run() {
     const Watched before = witness_->Watch([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
     alone_on_gpu_ = before.instructions == 0;
   }
+  referee_.emplace(question_, /*with_gpu=*/false, shared_.descriptor());
   worker_.emplace(question_, /*with_gpu=*/true, -1);
-  const nlohmann::json loaded = worker_->Require({{"do", "load"}, {"values", values_}, {"device", question_.device}});
+  const nlohmann::json described = referee_->Require({{"do", "describe"}, {"device", question_.device}});
+  statement_ = StatementFromMessage(described.dump());
+  nlohmann::json loaded;
+  try {
+    loaded = worker_->Require({{"do", "load"}, {"values", values_}, {"device", question_.device}});
+  } catch (const ProcessFailed& error) {
+    if (!question_.in_python) throw;
+    return Failed(error);  // its first call
+  }
   answer_.why_not = Printable(loaded.value("why_not", std::string()));
   if (!answer_.why_not.empty()) return answer_;
   const double flops = loaded.value("flops", 0.0);
   const double bytes = loaded.value("bytes", 0.0);
   if (std::isfinite(flops) && flops > 0) answer_.work.flops = flops;
   if (std::isfinite(bytes) && bytes > 0) answer_.work.bytes = bytes;
+  if (question_.in_python) AddOutputs(loaded);
+  all_fp32_ = described.value("all_fp32", true) &&
+              std::ranges::all_of(statement_.tensors, [&](const TensorDescription& tensor) {
+                const bool is_bytes = question_.in_python && !tensor.is_compared();
+                return is_bytes || tensor.format == NumberFormat::kFp32;
+              });
   const bool in_place = std::ranges::any_of(
       statement_.tensors, [](const TensorDescription& tensor) { return tensor.is_drawn() && tensor.is_compared(); });
   sets_.emplace(statement_, question_.parameters, loaded.value("workspace_bytes", std::size_t{0}),
                 in_place ? kInPlaceSets : kSets);
-  shared_.Resize(sets_->ElementCounts());
+  shared_.Resize(ArrayCounts());
   tolerance_parts_.assign(sets_->tensors().size(), 1.0);
   for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
     if (sets_->tensors()[i].description.is_compared()) compared_.push_back(i);
@@ -83,9 +97,16 @@ Answer Trial::Run() {
     }
     if (answer_.verification.correct()) Soak();
   } catch (const ProcessFailed& error) {
-    answer_.verification.error = error.Headline();
-    if (answer_.verification.draws == 0) answer_.verification.draws = 1;
+    return Failed(error);
   }
+  Conclude();
+  answer_.printed = worker_->Printed();
+  return answer_;
+}
+
+Answer Trial::Failed(const ProcessFailed& error) {
+  answer_.verification.error = error.Headline();
+  if (answer_.verification.draws == 0) answer_.verification.draws = 1;
   Conclude();
   answer_.printed = worker_->Printed();
   return answer_;
@@ -100,25 +121,59 @@ void Trial::OpenWitness() {
   }
 }
 
+// What a kernel in Python returned in its first call. An argument among them is in place.
+void Trial::AddOutputs(const nlohmann::json& loaded) {
+  const std::size_t inputs = statement_.tensors.size();
+  outputs_ = loaded.at("outputs");
+  for (nlohmann::json& output : outputs_) {
+    const nlohmann::json none = nlohmann::json::array();
+    const nlohmann::json message = {{"kernel", ""},          {"words", none},
+                                    {"parameters", none},    {"tensors", nlohmann::json::array({output})},
+                                    {"has_reference", true}, {"has_check", false}};
+    TensorDescription tensor = StatementFromMessage(message.dump()).tensors.front();
+    const std::int64_t argument = output.at("input");
+    if (argument < 0) {
+      output["tensor"] = statement_.tensors.size();
+      statement_.tensors.push_back(std::move(tensor));
+      continue;
+    }
+    TensorDescription& of_argument = statement_.tensors.at(static_cast<std::size_t>(argument));
+    if (static_cast<std::size_t>(argument) >= inputs || of_argument.is_compared()) {
+      throw ProcessFailed("it returns an argument twice", "return it once");
+    }
+    output["tensor"] = argument;
+    tensor.role = FA_PROFILE_IN_PLACE;
+    tensor.draw = of_argument.draw;
+    of_argument = std::move(tensor);
+  }
+}
+
 // What a library sets up in its first calls, on inputs that are not judged.
 void Trial::Warm() {
   constexpr int kWarmCalls = 3;
-  sets_->Draw(random_(), values_, referee_, shared_);
+  sets_->Draw(random_(), values_, *referee_, shared_);
   sets_->Poison(Poison::kMarked, random_());
   for (int i = 0; i < kWarmCalls; ++i) {
     (void)worker_->Require({{"do", "run"}, {"order", Shuffled(1)}, {"chain", 0}});
   }
-  const nlohmann::json captured = worker_->Ask({{"do", "graph"}, {"chain", 1}});
-  single_ = captured.value("error", std::string()).empty() ? 1 : 0;
+  single_ = MakeGraphs(1).value("error", std::string()).empty() ? 1 : 0;
   PlanBursts();
+}
+
+// Graphs of so many calls. The worker may refuse; it tells where they write what is not the judge's.
+nlohmann::json Trial::MakeGraphs(int chain) {
+  nlohmann::json made = worker_->Ask({{"do", "graph"}, {"chain", chain}});
+  if (made.contains("outputs")) sets_->TakeOutputs(chain, made["outputs"]);
+  return made;
 }
 
 // How many calls give a burst that the witness times well.
 void Trial::PlanBursts() {
   chain_ = single_;
-  if (single_ == 0 || sets_->has_in_place()) return;
+  if (sets_->has_in_place()) return;
+  if (single_ == 0) return PlanCalls();
   constexpr int kFirstChain = 16;
-  (void)worker_->Require({{"do", "graph"}, {"chain", kFirstChain}});
+  if (!MakeGraphs(kFirstChain).value("error", std::string()).empty()) return;
   chain_ = kFirstChain;
   if (!witness_) return;
   (void)RunWatched(Shuffled(1), kFirstChain);
@@ -128,8 +183,19 @@ void Trial::PlanBursts() {
   const int wanted = std::clamp(static_cast<int>(kBurstNs / (sets * call_ns)), 1, kMostCallsAGraph);
   repeats_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(kBurstNs / (sets * call_ns * wanted))));
   if (wanted == kFirstChain) return;
-  (void)worker_->Require({{"do", "graph"}, {"chain", wanted}});
+  if (!MakeGraphs(wanted).value("error", std::string()).empty()) {
+    throw ProcessFailed(fmt::format("{} calls cannot be captured in a CUDA graph, and fewer can", wanted), "");
+  }
   chain_ = wanted;
+}
+
+// Of calls that cannot be captured.
+void Trial::PlanCalls() {
+  if (!witness_) return;
+  const double calls = static_cast<double>(sets_->count());
+  (void)RunWatched(Shuffled(1), 0);
+  const double call_ns = std::max(RunWatched(Shuffled(1), 0).busy_ns / calls, 1000.0);
+  repeats_ = static_cast<std::size_t>(std::clamp(kBurstNs / (calls * call_ns), 1.0, double{kMostCallsAGraph} / calls));
 }
 
 std::vector<std::size_t> Trial::Shuffled(std::size_t times) {
@@ -140,10 +206,33 @@ std::vector<std::size_t> Trial::Shuffled(std::size_t times) {
 }
 
 Watched Trial::RunWatched(const std::vector<std::size_t>& order, int chain) {
-  const auto run = [&] { (void)worker_->Require({{"do", "run"}, {"order", order}, {"chain", chain}}); };
-  if (witness_) return witness_->Watch(run);
-  run();
-  return {};
+  Watched seen;
+  const auto run = [&] { Run(order, chain); };
+  if (witness_) {
+    seen = witness_->Watch(run);
+  } else {
+    run();
+  }
+  TakeOutputs(chain);
+  return seen;
+}
+
+void Trial::Run(const std::vector<std::size_t>& order, int chain) {
+  const nlohmann::json answer = worker_->Require({{"do", "run"}, {"order", order}, {"chain", chain}});
+  claimed_us_ = answer.contains("us") && answer["us"].is_number() ? answer["us"].get<double>() : 0.0;
+}
+
+void Trial::RunUnwatched(const std::vector<std::size_t>& order, int chain) {
+  Run(order, chain);
+  TakeOutputs(chain);
+}
+
+// What the calls wrote to memory of the worker.
+void Trial::TakeOutputs(int chain) {
+  if (question_.in_python && chain == 0) {
+    sets_->TakeOutputs(0, worker_->Require({{"do", "outputs"}}).at("outputs"));
+  }
+  sets_->FetchOutputs(chain);
 }
 
 void Trial::Add(Counted& counted, const Watched& seen, double calls) {
@@ -161,6 +250,7 @@ void Trial::Add(Counted& counted, const Watched& seen, double calls) {
 
 // Every set once, in two parts: a call must not touch the tensors of the others.
 void Trial::RunAlone() {
+  sets_->FetchOutputs(single_);  // what is in them now
   const std::vector<std::size_t> order = Shuffled(1);
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
   const std::vector<std::size_t> first(order.begin(), middle);
@@ -196,6 +286,8 @@ void Trial::RunBursts() {
     const double calls = static_cast<double>(order.size()) * std::max(chain_, 1);
     Add(timed_, seen, calls);
     answer_.judgement.calls_a_burst = static_cast<std::int64_t>(calls);
+    answer_.judgement.calls_a_graph = chain_;
+    answer_.claimed_ns.push_back(1e3 * claimed_us_ / calls);
     if (witness_) answer_.judgement.durations_ns.push_back(seen.busy_ns / calls);
   }
 }
@@ -223,7 +315,7 @@ std::vector<const DeviceMemory*> Trial::Present(std::size_t set) const {
 }
 
 void Trial::Round(int round) {
-  sets_->Draw(random_(), values_, referee_, shared_);
+  sets_->Draw(random_(), values_, *referee_, shared_);
   const std::size_t sets = sets_->count();
   std::vector<std::uint64_t> inputs;
   for (std::size_t set = 0; set < sets; ++set) {
@@ -263,6 +355,7 @@ void Trial::Round(int round) {
     std::vector<const DeviceMemory*> results;
     for (const DeviceMemory& copy : alone[set]) results.push_back(&copy);
     // In the sets are the results of the timed calls: the worker has not run since.
+    answer_.judgement.calls += 2;
     const bool right = Matches(set, results, "") && Matches(set, Present(set), " in the timed calls");
     if (right && answer_.verification.where.empty()) ++answer_.verification.draws_passed;
   }
@@ -273,7 +366,7 @@ void Trial::Expect(std::size_t set) {
   for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
     const TensorDescription& tensor = sets_->tensors()[i].description;
     const std::span<double> values = shared_[i];
-    if (tensor.is_drawn()) {
+    if (tensor.is_drawn() && !question_.in_python) {
       const DeviceMemory decoded(values.size_bytes());
       DecodeOnDevice(sets_->Drawn(set, i), tensor.format, decoded);
       decoded.Download(std::as_writable_bytes(values));
@@ -285,12 +378,37 @@ void Trial::Expect(std::size_t set) {
     answer_.verification.error = "the library has no reference, and its own check() is not a judge's";
     return;
   }
-  const nlohmann::json answered =
-      referee_.Require({{"do", "reference"}, {"values", values_}, {"counts", sets_->ElementCounts()}});
+  (void)referee_->Require(ReferenceTask(set, 0));
   std::vector<DeviceMemory>& expected = expected_.emplace_back();
+  std::uint64_t hash = 0;
   for (const std::size_t i : compared_) {
     expected.emplace_back(shared_[i].size_bytes()).Upload(std::as_bytes(std::span<const double>(shared_[i])));
+    hash = Mix(hash ^ HashOnDevice(expected.back()));
   }
+  expected_hashes_.push_back(hash);
+}
+
+// Of the arrays that the referee sees. One in Python has its inputs on the GPU.
+std::vector<std::size_t> Trial::ArrayCounts() const {
+  std::vector<std::size_t> counts = sets_->ElementCounts();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (question_.in_python && !sets_->tensors()[i].description.is_compared()) counts[i] = 0;
+  }
+  return counts;
+}
+
+// `bits`: of the inputs of a kernel in Python, to which they are rounded; 0: all. A library's are in shared_.
+nlohmann::json Trial::ReferenceTask(std::size_t set, int bits) const {
+  nlohmann::json task = {{"do", "reference"}, {"values", values_}, {"counts", ArrayCounts()}};
+  if (!question_.in_python) return task;
+  task["seed"] = sets_->SeedOf(set);
+  task["round_bits"] = bits;
+  for (nlohmann::json output : outputs_) {
+    output["shape"] = output.at("extents");
+    output["place"] = shared_.Place(output.at("tensor"));
+    task["outputs"].push_back(std::move(output));
+  }
+  return task;
 }
 
 void Trial::FindWeak() {
@@ -310,19 +428,17 @@ void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results
   constexpr int kTf32Bits = 10;
   constexpr double kPart = 0.3;
   const std::vector<Tensor>& tensors = sets_->tensors();
-  const bool all_fp32 = std::ranges::all_of(
-      tensors, [](const Tensor& tensor) { return tensor.description.format == NumberFormat::kFp32; });
-  if (!all_fp32 || alone_.sum.tensor_cycles == 0 || question_.accept_weak_tolerance) return;
+  if (!all_fp32_ || alone_.sum.tensor_cycles == 0 || question_.accept_weak_tolerance) return;
   std::vector<std::vector<double>> exact;
   for (const std::size_t i : compared_) exact.emplace_back(shared_[i].begin(), shared_[i].end());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
+  for (std::size_t i = 0; i < tensors.size() && !question_.in_python; ++i) {
     if (!tensors[i].description.is_drawn()) continue;
     const DeviceMemory decoded(shared_[i].size_bytes());
     DecodeOnDevice(sets_->Drawn(set, i), NumberFormat::kFp32, decoded);
     decoded.Download(std::as_writable_bytes(shared_[i]));
     for (double& value : shared_[i]) value = RoundToBits(kTf32Bits, value);
   }
-  (void)referee_.Require({{"do", "reference"}, {"values", values_}, {"counts", sets_->ElementCounts()}});
+  (void)referee_->Require(ReferenceTask(set, kTf32Bits));
   double of_rounding = 0.0;
   double of_kernel = 0.0;
   for (std::size_t k = 0; k < compared_.size(); ++k) {
@@ -356,9 +472,9 @@ bool Trial::Matches(std::size_t set, const std::vector<const DeviceMemory*>& res
     right = false;
     if (!verification.where.empty()) continue;
     const std::size_t bytes = BytesOf(format);
-    std::array<std::byte, sizeof(std::uint32_t)> element{};
+    std::array<std::byte, sizeof(std::uint64_t)> element{};
     results[k]->Download(std::span(element).first(bytes), found.first * bytes);
-    const std::uint32_t bits = LoadBits(format, element, 0);
+    const std::uint64_t bits = LoadBits(format, element, 0);
     double wanted = 0.0;
     expected_[set][k].Download(std::as_writable_bytes(std::span(&wanted, 1)), found.first * sizeof wanted);
     const std::string how = found.unwritten > 0 && bits == PoisonOf(format)
@@ -392,11 +508,12 @@ void Trial::Soak() {
     sets_->RestoreInPlace();
     sets_->Poison(Poison::kRandom, random_());
     std::ranges::shuffle(order, random_);
-    (void)worker_->Require({{"do", "run"}, {"order", order}, {"chain", single_}});
+    RunUnwatched(order, single_);
     CompareSoaked();
   }
   // A write that comes late: the results must still be there when the device has been idle.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  sets_->FetchOutputs(single_);
   for (std::size_t set = 0; set < expected_.size(); ++set) {
     if (!Matches(set, Present(set), ", some time after the call had ended")) ++answer_.judgement.wrong_calls;
   }

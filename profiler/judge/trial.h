@@ -29,12 +29,21 @@ class Trial {
     double highest_instructions = 0;
   };
 
+  Answer Failed(const ProcessFailed& error);
   void OpenWitness();
+  void AddOutputs(const nlohmann::json& loaded);
+  nlohmann::json MakeGraphs(int chain);
+  std::vector<std::size_t> ArrayCounts() const;
+  nlohmann::json ReferenceTask(std::size_t set, int bits) const;
   void Warm();
   void PlanBursts();
+  void PlanCalls();
   void Round(int round);
   void KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const;
   Watched RunWatched(const std::vector<std::size_t>& order, int chain);
+  void Run(const std::vector<std::size_t>& order, int chain);
+  void RunUnwatched(const std::vector<std::size_t>& order, int chain);
+  void TakeOutputs(int chain);
   void RunAlone();
   void RunBursts();
   void RunApart();
@@ -49,6 +58,7 @@ class Trial {
   void CompareSoaked();
   void Refuse(const std::string& reason);
   void WeighTime();
+  void CompareDraws();
   void Conclude();
 
   const Question& question_;
@@ -56,25 +66,29 @@ class Trial {
   std::function<void(int, int)> progress_;
   std::mt19937_64 random_;
   SharedArrays shared_;
-  LibraryProcess referee_;
+  std::optional<LibraryProcess> referee_;
   LibraryStatement statement_;
   nlohmann::json values_;
   std::optional<LibraryProcess> worker_;
   std::optional<TensorSets> sets_;
   std::optional<Witness> witness_;
-  std::vector<double> tolerance_parts_;              // of each tensor's tolerance that is applied
-  std::vector<std::size_t> compared_;                // which tensors are
+  std::vector<double> tolerance_parts_;               // of each tensor's tolerance that is applied
+  std::vector<std::size_t> compared_;                 // which tensors are
+  nlohmann::json outputs_ = nlohmann::json::array();  // of a kernel in Python, as the worker described them
+  bool all_fp32_ = false;
   std::vector<std::vector<DeviceMemory>> expected_;  // of a set's compared tensors: float64
   std::vector<std::uint64_t> result_hashes_;         // of the last round, of a call alone
   int single_ = 1;                                   // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;
+  double claimed_us_ = 0.0;  // of the last run, by the worker
   std::size_t repeats_ = 1;
   Counted alone_;
   Counted timed_;
   bool alone_on_gpu_ = true;
   std::string why_no_witness_ = "it was not timed";
-  double apart_ns_ = 0.0;             // of a call in a separate graph: no other can overlap it
-  std::vector<std::uint64_t> drawn_;  // hashes of the inputs of all rounds
+  double apart_ns_ = 0.0;                       // of a call in a separate graph: no other can overlap it
+  std::vector<std::uint64_t> drawn_;            // hashes of the inputs of all rounds
+  std::vector<std::uint64_t> expected_hashes_;  // of all compared tensors of a draw
   std::string refused_;
   Answer answer_;
 };

@@ -210,6 +210,7 @@ void RemovePaths(Recording& recording) {
     verification.error = WithoutFolders(std::move(verification.error));
     verification.where = WithoutFolders(std::move(verification.where));
   }
+  for (Judgement& judgement : recording.judgements) judgement.reason = WithoutFolders(std::move(judgement.reason));
   for (DeviceFunction& function : recording.functions) {
     for (Instruction& instruction : function.instructions) {
       for (InlineFrame& frame : instruction.frames) frame.file = PortablePath(frame.file);
@@ -284,6 +285,10 @@ std::size_t RemoveNames(Recording& recording) {
   for (Verification& verification : recording.verifications) {
     if (!verification.error.empty()) verification.error = "redacted";
     if (!verification.where.empty()) verification.where = "redacted";
+  }
+  for (Judgement& judgement : recording.judgements) {  // they may name tensors
+    if (!judgement.reason.empty()) judgement.reason = "redacted";
+    if (!judgement.weak_tolerance.empty()) judgement.weak_tolerance = "redacted";
   }
   for (Timing& timing : recording.timings) part(timing.part);
   for (NvtxRange& range : recording.nvtx_ranges) {

@@ -132,6 +132,10 @@ void KernelRecording::Add(MeasuredCase measured) {
     measured.verification->case_id = id;
     result_.verifications.push_back(std::move(*measured.verification));
   }
+  if (measured.judgement) {
+    measured.judgement->case_id = id;
+    result_.judgements.push_back(std::move(*measured.judgement));
+  }
   if (measured.timing) {
     measured.timing->case_id = id;
     measured.timing->part.clear();

@@ -173,6 +173,15 @@ void ReadList(const Connection& connection, std::string_view list, const Take& t
 }  // namespace
 
 template <>
+std::vector<Judgement> LoadRecords(TableReader& tables, const LoadContext&) {
+  return tables.Load<Judgement>([&](std::vector<Judgement>& judgements, const std::vector<std::int64_t>& ids) {
+    ReadElements(tables.connection(), &JudgedBurst::judgement_id, ids, [&](std::size_t i, const JudgedBurst& burst) {
+      judgements[i].durations_ns.push_back(burst.duration_ns);
+    });
+  });
+}
+
+template <>
 std::vector<Timing> LoadRecords(TableReader& tables, const LoadContext&) {
   return tables.Load<Timing>([&](std::vector<Timing>& timings, const std::vector<std::int64_t>& ids) {
     ReadElements(tables.connection(), &TimingSample::timing_id, ids, [&](std::size_t i, const TimingSample& sample) {

@@ -25,6 +25,8 @@ std::vector<Record> LoadRecords(TableReader& tables, const LoadContext&) {
   return tables.Load<Record>();
 }
 template <>
+std::vector<Judgement> LoadRecords(TableReader& tables, const LoadContext& context);
+template <>
 std::vector<Timing> LoadRecords(TableReader& tables, const LoadContext& context);
 template <>
 std::vector<CounterConfig> LoadRecords(TableReader& tables, const LoadContext& context);

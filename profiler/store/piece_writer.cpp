@@ -47,6 +47,11 @@ void PieceWriter::RequireRoom(std::int64_t bytes) const {
   }
 }
 
+void PieceWriter::WriteParts(const Judgement& judgement, std::int64_t id) {
+  std::int64_t position = 0;
+  for (const double duration_ns : judgement.durations_ns) rows_.Insert(JudgedBurst{id, position++, duration_ns});
+}
+
 void PieceWriter::WriteParts(const Timing& timing, std::int64_t id) {
   std::int64_t position = 0;
   for (const double duration_ns : timing.durations_ns) rows_.Insert(TimingSample{id, position++, duration_ns});

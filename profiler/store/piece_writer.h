@@ -41,6 +41,7 @@ class PieceWriter {
 
   template <typename Piece>
   void WriteParts(const Piece&, std::int64_t) {}
+  void WriteParts(const Judgement& judgement, std::int64_t id);
   void WriteParts(const Timing& timing, std::int64_t id);
   void WriteParts(const CounterConfig& config, std::int64_t id);
   void WriteParts(const Range& range, std::int64_t id);

@@ -83,6 +83,22 @@ void CheckContent(const Subject& subject, const Verification& verification) {
   }
 }
 
+void CheckContent(const Subject& subject, const Judgement& judgement) {
+  for (const double duration_ns : judgement.durations_ns) subject.RequireNotNegative("duration_ns", duration_ns);
+  for (const auto& [field, value] : {std::pair{"instructions", judgement.instructions},
+                                     {"timed_instructions", judgement.timed_instructions},
+                                     {"tensor_cycles", judgement.tensor_cycles},
+                                     {"timed_tensor_cycles", judgement.timed_tensor_cycles},
+                                     {"sm_cycles", judgement.sm_cycles},
+                                     {"timed_sm_cycles", judgement.timed_sm_cycles}}) {
+    subject.RequireNotNegative(field, value);
+  }
+  if (judgement.wrong_calls > judgement.calls) {
+    subject.Refuse("wrong_calls", std::to_string(judgement.wrong_calls),
+                   "there were " + std::to_string(judgement.calls) + " calls");
+  }
+}
+
 void CheckContent(const Subject& subject, const Timing& timing) {
   for (const double duration_ns : timing.durations_ns) subject.RequireNotNegative("duration_ns", duration_ns);
   if (timing.sm_clock_hz) subject.RequireNotNegative("sm_clock_hz", *timing.sm_clock_hz);

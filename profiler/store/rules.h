@@ -12,6 +12,7 @@ namespace fa_profile::store {
 /// are rows of other tables.
 void CheckContent(const Subject& subject, const Case& item);
 void CheckContent(const Subject& subject, const Verification& verification);
+void CheckContent(const Subject& subject, const Judgement& judgement);
 void CheckContent(const Subject& subject, const Timing& timing);
 void CheckContent(const Subject& subject, const Launch& launch);
 void CheckContent(const Subject& subject, const NvtxRange& range);

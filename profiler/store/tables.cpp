@@ -190,6 +190,21 @@ constexpr Column NameText(const char* note, const char* type = "TEXT NOT NULL") 
   return column;
 }
 
+constexpr Column VerdictName(const char* name, const char* note) {
+  return {.name = name,
+          .type = "TEXT NOT NULL",
+          .note = note,
+          .write = [](Statement& to, const void* row) { to.BindCopy(ToString(As<Judgement>(row).verdict)); },
+          .read =
+              [](Statement& from, void* row) {
+                std::string text;
+                from.Read(text);
+                const std::optional<Judgement::Verdict> verdict = VerdictOf(text);
+                if (!verdict) from.connection().Damaged("a judgement in it has the verdict " + text.substr(0, 40));
+                As<Judgement>(row).verdict = *verdict;
+              }};
+}
+
 constexpr const char* kWholeCall = "empty: the whole call";
 constexpr const char* kOutside = "NULL: outside every case";
 
@@ -590,6 +605,38 @@ const Table TableOf<SourceHash>::kTable = {
      Field<&SourceHash::sha256>("sha256", "of its content, 64 hexadecimal digits")},
     6};
 
+template <>
+const Table TableOf<Judgement>::kTable = {
+    "judgement",
+    "what the judge found of a case of a kernel library ([honest.md](honest.md))",
+    {RowNumber(), Reference<&Judgement::case_id, Case>("case_id"),
+     VerdictName("verdict", "`certified`, `wrong`, `refused`, `cannot say`"),
+     Field<&Judgement::reason>("reason", "one sentence; empty: certified"),
+     Field<&Judgement::calls>("calls", "compared with the reference, every element"),
+     Field<&Judgement::wrong_calls>("wrong_calls", "of them"),
+     Field<&Judgement::same_bits>("same_bits", "1: equal inputs gave equal bits; NULL: not tried"),
+     Field<&Judgement::weak_tolerance>("weak_tolerance",
+                                       "what the tolerances also accept, as in `y: zeros`; else empty"),
+     Field<&Judgement::calls_a_burst>("calls_a_burst"),
+     Field<&Judgement::calls_a_graph>("calls_a_graph", "in the bursts; 0: the launches were not captured"),
+     Field<&Judgement::sets>("sets", "of tensors, which take turns"),
+     Field<&Judgement::instructions>("instructions", "of a verified call alone: warp instructions of the whole device"),
+     Field<&Judgement::timed_instructions>("timed_instructions", "of a call in the bursts"),
+     Field<&Judgement::tensor_cycles>("tensor_cycles", "likewise: of tensor pipes, summed over SMs"),
+     Field<&Judgement::timed_tensor_cycles>("timed_tensor_cycles"),
+     Field<&Judgement::sm_cycles>("sm_cycles", "likewise: in which an SM held a warp, summed over SMs"),
+     Field<&Judgement::timed_sm_cycles>("timed_sm_cycles")},
+    7};
+
+template <>
+const Table TableOf<JudgedBurst>::kTable = {
+    "judged_burst",
+    "a burst of calls that the judge timed",
+    {Key<&JudgedBurst::judgement_id>("judgement_id"),
+     Key<&JudgedBurst::position>("position", "from 0, in the order run"),
+     Field<&JudgedBurst::duration_ns>("duration_ns", "of a call: busy time of the device over the calls")},
+    7};
+
 namespace {
 
 constexpr std::array kTables = {
@@ -604,7 +651,8 @@ constexpr std::array kTables = {
     &TableOf<PcSampling>::kTable,   &TableOf<SampleRun>::kTable,      &TableOf<SassCounting>::kTable,
     &TableOf<CountRun>::kTable,     &TableOf<WatchWindow>::kTable,    &TableOf<KernelWork>::kTable,
     &TableOf<MemoryWork>::kTable,   &TableOf<NvtxWork>::kTable,       &TableOf<NvtxKernelWork>::kTable,
-    &TableOf<PmSample>::kTable,     &TableOf<SourceHash>::kTable,
+    &TableOf<PmSample>::kTable,     &TableOf<SourceHash>::kTable,     &TableOf<Judgement>::kTable,
+    &TableOf<JudgedBurst>::kTable,
 };
 
 constexpr View kViews[] = {

@@ -33,6 +33,10 @@ struct TimingSample {
   std::int64_t timing_id = 0, position = 0;
   double duration_ns = 0.0;
 };
+struct JudgedBurst {
+  std::int64_t judgement_id = 0, position = 0;
+  double duration_ns = 0.0;
+};
 struct ConfigMetric {
   std::int64_t config_id = 0, position = 0, metric_id = 0;
 };
@@ -99,6 +103,8 @@ template <> const Table TableOf<NvtxWork>::kTable;
 template <> const Table TableOf<NvtxKernelWork>::kTable;
 template <> const Table TableOf<PmSample>::kTable;
 template <> const Table TableOf<SourceHash>::kTable;
+template <> const Table TableOf<Judgement>::kTable;
+template <> const Table TableOf<JudgedBurst>::kTable;
 // clang-format on
 
 struct View {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Judges every library of tests/cheats/blind: judge_cheats.py FA_PROFILE [REGEX]. Needs a GPU of sm_90a and nvcc.
+"""Judges every library and Python file of tests/cheats/blind: judge_cheats.py FA_PROFILE [REGEX]. Needs a GPU of sm_90a,
+nvcc, and a python3 with PyTorch and Triton on PATH.
 
 truth.txt says of each file what it is (cheat or honest) and, in its last column, what the judge makes of it: caught,
 harmless (certified, and the time is that of right work), missed, or certified. Prints a line each and the sums. Exit
@@ -20,22 +21,26 @@ INCLUDE = BLIND.parents[2] / "kernels" / "include"
 SECONDS = 60
 
 
-def build(name, folder):
+def build(file, folder):
+    """The options that name the kernel."""
+    name, kind = file.rsplit(".", 1)
+    if kind == "py":
+        return ["--kernel-py", f"{BLIND / file}:{name}"]
     library = folder / f"{name}.so"
     command = ["nvcc", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-arch=sm_90a", "-I", str(INCLUDE)]
     subprocess.run([*command, str(BLIND / f"{name}.cu"), "-o", str(library)], check=True, capture_output=True)
-    return library
+    return ["--kernel", f"^{name}$", "--kernel-lib", str(library)]
 
 
-def judge(program, name, library):
+def judge(program, name, kernel):
     """The verdict's text and whether the kernel passed."""
-    command = [program, "verify", "--kernel", f"^{name}$", "--kernel-lib", str(library)]
+    command = [program, "verify", *kernel]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace")
     except subprocess.TimeoutExpired:
         return f"no answer within {SECONDS} s", False
-    lines = [line for line in run.stdout.splitlines() if line.startswith(name + " ")]
-    said = " ".join(lines[-1].split()[2:]) if lines else (run.stderr.strip().splitlines() or ["nothing"])[0]
+    lines = [line for line in run.stdout.splitlines() if re.match(rf"{name}[ @]", line)]
+    said = re.sub(r"^\S+ +(\w+=\S+ +)?", "", lines[-1]) if lines else (run.stderr.strip().splitlines() or ["nothing"])[0]
     return said, run.returncode == 0
 
 
@@ -43,18 +48,18 @@ def main():
     program = os.path.abspath(sys.argv[1])
     wanted = re.compile(sys.argv[2] if len(sys.argv) > 2 else "")
     rows = [line.split() for line in (BLIND / "truth.txt").read_text().splitlines() if line and not line.startswith("#")]
-    rows = [row for row in rows if row[0].endswith(".cu") and wanted.search(row[0])]
+    rows = [row for row in rows if wanted.search(row[0])]
     counts = collections.Counter()
     differs = 0
     with tempfile.TemporaryDirectory() as folder:
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            libraries = list(pool.map(lambda row: build(row[0][:-3], pathlib.Path(folder)), rows))
-        for (file, truth, kind, listed), library in zip(rows, libraries):  # one at a time: the GPU must be theirs alone
-            said, passed = judge(program, file[:-3], library)
+            kernels = list(pool.map(lambda row: build(row[0], pathlib.Path(folder)), rows))
+        for (file, truth, kind, listed), kernel in zip(rows, kernels):  # one at a time: the GPU must be theirs alone
+            said, passed = judge(program, file.rsplit(".", 1)[0], kernel)
             as_listed = passed == (listed != "caught")
             differs += not as_listed
             counts[truth, listed if as_listed else "NOT AS LISTED"] += 1
-            print(f"{file[:-3]:22} {truth:6} {listed:9} {'' if as_listed else 'DIFFERS '}{said[:150]}", flush=True)
+            print(f"{file:25} {truth:6} {listed:9} {'' if as_listed else 'DIFFERS '}{said[:150]}", flush=True)
     print(", ".join(f"{truth} {what}: {count}" for (truth, what), count in sorted(counts.items())))
     return 1 if differs else 0
 

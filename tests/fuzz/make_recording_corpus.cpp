@@ -138,6 +138,19 @@ void WriteEverything(store::RecordingWriter& writer, int cases) {
     writer.Write(Case{.id = id, .kernel = "mma", .origin = id % 2 != 0 ? "ladder" : "/lib/my.so", .shape = shape});
     writer.Write(
         Verification{.case_id = id, .draws = 100, .draws_passed = 100, .max_abs_error = 1e-4, .max_error_ratio = 0.5});
+    if (id % 6 == 0) {
+      writer.Write(Judgement{.case_id = id,
+                             .verdict = Judgement::Verdict::kRefused,
+                             .reason = "timed calls do less",
+                             .calls = 312,
+                             .same_bits = true,
+                             .durations_ns = {1000.5, 999},
+                             .calls_a_burst = 300,
+                             .calls_a_graph = 100,
+                             .sets = 3,
+                             .instructions = 1e6,
+                             .timed_instructions = 1e5});
+    }
     writer.Write(Timing{.case_id = id, .method = "graph replay", .durations_ns = {1000.5, 999, 1003, 998.25, 1200}});
     writer.Write(Launch{.id = id,
                         .case_id = id,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <ios>
 #include <optional>
@@ -170,6 +172,30 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
     const int draws = any.Int();
     r.verifications.push_back({id, draws, static_cast<int>(any.Below(static_cast<std::uint64_t>(draws) + 1)),
                                any.Double(), any.Double(), any.Int64(), any.Int64(), any.Text(), any.Text()});
+    constexpr std::array kVerdicts = {Judgement::Verdict::kCertified, Judgement::Verdict::kWrong,
+                                      Judgement::Verdict::kRefused, Judgement::Verdict::kCannotSay};
+    const std::int64_t calls = any.Int64();
+    Judgement judgement{.case_id = id,
+                        .verdict = kVerdicts[any.Below(kVerdicts.size())],
+                        .reason = any.Text(),
+                        .calls = calls,
+                        .wrong_calls = calls / 3,
+                        .same_bits = any.Maybe(any.Coin()),
+                        .weak_tolerance = any.Text(),
+                        .durations_ns = {},
+                        .calls_a_burst = any.Int64(),
+                        .calls_a_graph = any.Int(),
+                        .sets = any.Int(),
+                        .instructions = std::abs(any.Double()),
+                        .timed_instructions = std::abs(any.Double()),
+                        .tensor_cycles = std::abs(any.Double()),
+                        .timed_tensor_cycles = std::abs(any.Double()),
+                        .sm_cycles = std::abs(any.Double()),
+                        .timed_sm_cycles = std::abs(any.Double())};
+    for (std::uint64_t i = n == 1 ? 5 : any.Below(5); i > 0; --i) {
+      judgement.durations_ns.push_back(static_cast<double>(any.Below(1'000'000)) / 7.0);
+    }
+    r.judgements.push_back(judgement);
     Timing timing{.case_id = id, .part = any.Text(), .method = any.Text(), .durations_ns = {}};
     for (std::uint64_t i = n == 1 ? 5 : any.Below(5); i > 0; --i) {
       timing.durations_ns.push_back(static_cast<double>(any.Below(1'000'000)) / 7.0);
@@ -261,6 +287,12 @@ inline std::string ToText(const Recording& r) {
   for (const Verification& v : r.verifications) {
     line("verification", v.case_id, v.draws, v.draws_passed, v.max_abs_error, v.max_error_ratio, v.nonfinite,
          v.unwritten, v.error, v.where);
+  }
+  for (const Judgement& j : r.judgements) {
+    line("judgement", j.case_id, ToString(j.verdict), j.reason, j.calls, j.wrong_calls, maybe(j.same_bits),
+         j.weak_tolerance, j.calls_a_burst, j.calls_a_graph, j.sets, j.instructions, j.timed_instructions,
+         j.tensor_cycles, j.timed_tensor_cycles, j.sm_cycles, j.timed_sm_cycles);
+    for (const double duration_ns : j.durations_ns) line("  burst", duration_ns);
   }
   for (const Timing& t : r.timings) {
     line("timing", t.case_id, t.part, t.method, t.sm_clock_hz ? std::to_string(*t.sm_clock_hz) : "absent");

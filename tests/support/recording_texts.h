@@ -23,6 +23,7 @@ inline void AddToEveryText(Recording& recording, const std::string& text) {
   for (Verification& each : recording.verifications) {
     if (!each.correct()) add(each.error);
   }
+  for (Judgement& each : recording.judgements) add(each.reason, each.weak_tolerance);
   const auto add_to_part = [&](auto& pieces) {
     for (auto& each : pieces) {
       if (!each.part.empty()) add(each.part);

@@ -103,6 +103,7 @@ void MergeCase(CaseFacts& into, const CaseFacts& piece, const std::string& origi
   MergeKnown(into.host_code_hash, piece.host_code_hash, name + " has other host code in " + origin);
   MergeKnown(into.phase_model, piece.phase_model, "the phases of " + name + " come from another model in " + origin);
   MergeVerification(into, piece);
+  if (into.refused.empty()) into.refused = piece.refused;
   if (into.launches.empty()) into.launches = piece.launches;
   for (const std::string& warning : piece.compiler_warnings) {
     if (std::ranges::find(into.compiler_warnings, warning) == into.compiler_warnings.end()) {

@@ -121,6 +121,8 @@ std::vector<std::string> CasesNotCorrect(const Evidence& evidence) {
       if (facts.kernel != kReferenceKernel) wrong.push_back(CaseName(facts) + " was not verified");
     } else if (!facts.verification->correct()) {
       wrong.push_back(CaseName(facts) + " is not correct");
+    } else if (!facts.refused.empty()) {
+      wrong.push_back(CaseName(facts) + " is not certified: " + facts.refused);
     }
   }
   return wrong;

@@ -125,6 +125,7 @@ void Fields(auto& io, Is<CaseFacts> auto& facts) {
   io.Required("kernel", facts.kernel);
   io.Field("shape", facts.shape);
   io.Field("verification", facts.verification);
+  io.Field("refused", facts.refused);
   io.Field("launches", facts.launches);
   io.Field("compiler_warnings", facts.compiler_warnings);
   io.Field("places", facts.places);

@@ -5,18 +5,22 @@
 namespace fa_profile::gate {
 namespace {
 
-enum class Correctness { kUnknown, kCorrect, kWrong };
+enum class Correctness { kUnknown, kCorrect, kWrong, kRefused };
 
 /// A verification without draws and without an error proves nothing.
 Correctness Of(const CaseFacts* facts) {
-  if (facts == nullptr || !facts->verification) return Correctness::kUnknown;
+  if (facts == nullptr) return Correctness::kUnknown;
+  if (!facts->refused.empty() && (!facts->verification || facts->verification->correct())) return Correctness::kRefused;
+  if (!facts->verification) return Correctness::kUnknown;
   const Verification& verification = *facts->verification;
   if (verification.correct()) return Correctness::kCorrect;
   return verification.draws == 0 && verification.error.empty() ? Correctness::kUnknown : Correctness::kWrong;
 }
 
 /// What is wrong, in the plainest words.
-std::string Wrong(const Verification& verification) {
+std::string Wrong(const CaseFacts& facts) {
+  if (Of(&facts) == Correctness::kRefused) return "not certified: " + OneLine(facts.refused, 300);
+  const Verification& verification = *facts.verification;
   if (!verification.error.empty()) return "it fails to run: " + OneLine(verification.error);
   if (verification.nonfinite > 0) return fmt::format("{} outputs are NaN or infinite", verification.nonfinite);
   if (verification.unwritten > 0) return fmt::format("{} outputs are not written", verification.unwritten);
@@ -39,19 +43,29 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work) {
     comparison.change.reset();
     Add(work, std::move(comparison), verdict, true, reason);
   };
-  if (after == Correctness::kWrong) {
+  const auto works = [](Correctness of) { return of == Correctness::kUnknown || of == Correctness::kCorrect; };
+  if (!works(after)) {
     work.verdict.incorrect = true;
     work.compare_speed = false;
-    const std::string wrong = Wrong(*work.candidate->verification);
-    const bool was_wrong = before == Correctness::kWrong;
-    add(was_wrong ? Verdict::kInconclusive : Verdict::kRegression,
-        was_wrong ? "wrong in base and candidate: " + wrong : "wrong: " + wrong);
+    work.verdict.refused = after == Correctness::kRefused;
+    const std::string wrong = (work.verdict.refused ? "" : "wrong: ") + Wrong(*work.candidate);
+    if (works(before) || (before == Correctness::kRefused && after == Correctness::kWrong)) {
+      add(Verdict::kRegression, wrong);
+    } else if (before == Correctness::kWrong && after == Correctness::kWrong) {
+      add(Verdict::kInconclusive, "wrong in base and candidate: " + Wrong(*work.candidate));
+    } else {
+      add(Verdict::kInconclusive, wrong + "; so was the base: " + Wrong(*work.base));
+    }
+  } else if (before == Correctness::kRefused) {
+    // What it is compared with was never reached: to be faster or slower than that means nothing.
+    work.compare_speed = false;
+    add(Verdict::kInconclusive, "the base is " + Wrong(*work.base));
   } else if (before == Correctness::kWrong) {
     // The time of a wrong kernel means nothing, and without verification the candidate may still be wrong.
     work.compare_speed = false;
     const bool mended = after == Correctness::kCorrect;
     add(mended ? Verdict::kImproved : Verdict::kInconclusive,
-        (mended ? "correct now; in the base " : "not verified; in the base ") + Wrong(*work.base->verification));
+        (mended ? "correct now; in the base " : "not verified; in the base ") + Wrong(*work.base));
   } else if (before == Correctness::kCorrect && after == Correctness::kUnknown && context.Dynamic()) {
     add(Verdict::kInconclusive, "not verified, unlike the base: verify it in the same run (--draws)");
   }

@@ -12,15 +12,13 @@ namespace {
 
 constexpr int kArms = 3;
 
-bool Works(const CaseFacts& facts) { return !facts.verification || facts.verification->correct(); }
-
 // Cases whose time may differ: in both builds, correct in both, and with different code.
 std::set<CaseId> CasesToTime(const PairRun& run, const GateResult& look, bool identical_too) {
   std::set<CaseId> cases;
   for (const CaseFacts& facts : run.base.cases) {
     const auto index = FindCase(run.candidate, facts.kernel, facts.shape);
     if (facts.kernel == kReferenceKernel || !index) continue;
-    if (!Works(facts) || !Works(run.candidate.cases[*index])) continue;
+    if (!facts.works() || !run.candidate.cases[*index].works()) continue;
     const auto verdict = std::ranges::find_if(
         look.cases, [&](const CaseVerdict& one) { return one.kernel == facts.kernel && one.shape == facts.shape; });
     const bool settled = verdict != look.cases.end() && ((verdict->identical && !identical_too) || verdict->incorrect);
@@ -106,8 +104,10 @@ Evidence MeasureBuild(const PairOptions& options, int timings, int recordings) {
   std::set<CaseId> cases;
   for (const CaseFacts& facts : runner.run().base.cases) {
     if (facts.kernel == kReferenceKernel) continue;
-    if (facts.verification && !facts.verification->correct()) {
-      throw Error(CaseName(facts) + " is not correct, so it is not measured",
+    if (!facts.works()) {
+      throw Error(CaseName(facts) +
+                      (facts.refused.empty() ? " is not correct" : " is not certified: " + facts.refused) +
+                      ", so it is not measured",
                   "run fa-profile verify to see what is wrong");
     }
     cases.emplace(facts.kernel, facts.shape);

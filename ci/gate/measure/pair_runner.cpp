@@ -167,8 +167,7 @@ bool PairRunner::Start(PairArm arm, std::set<CaseId> cases, bool everything, con
     Blame(cases, line, end, why, command, check);
     std::erase_if(cases, [&](const CaseId& id) {
       const auto index = FindCase(run_.candidate, id.first, id.second);
-      return index && run_.candidate.cases[*index].verification &&
-             !run_.candidate.cases[*index].verification->correct();
+      return index && !run_.candidate.cases[*index].works();
     });
     everything = false;
     if (cases.empty()) return false;
@@ -201,18 +200,40 @@ void PairRunner::Blame(const std::set<CaseId>& cases, const std::vector<std::str
                 "run by hand: " + ShellLine(command_line));
   }
   for (const CaseId& id : cases) {
-    if (culprits.contains(id.first)) Drop(PairArm::kCandidate, id, "its process " + culprits[id.first]);
+    if (culprits.contains(id.first)) Fail(PairArm::kCandidate, id, "its process " + culprits[id.first]);
   }
 }
 
-// The case fails: it is no longer measured, and its evidence has the reason.
-void PairRunner::Drop(PairArm arm, const CaseId& id, const std::string& why) {
+// The case is no longer measured. The facts that are to hold the reason: of the base where the control failed, which
+// runs the base's code.
+CaseFacts& PairRunner::Drop(PairArm arm, const CaseId& id) {
   timed_.erase(id);
   recorded_.erase(id);
-  // The control runs the base's code, so its failure is the base's.
-  CaseFacts& facts = CaseOf(arm == PairArm::kCandidate ? run_.candidate : run_.base, id);
+  return CaseOf(arm == PairArm::kCandidate ? run_.candidate : run_.base, id);
+}
+
+void PairRunner::Fail(PairArm arm, const CaseId& id, const std::string& why) {
+  CaseFacts& facts = Drop(arm, id);
   if (!facts.verification) facts.verification.emplace();
   facts.verification->error = why;
+}
+
+// The judge's times and the claims of a library are not compared: the first process of a case decides which count.
+bool PairRunner::IsTimedAlike(PairArm arm, const CaseId& id, const std::string& claimed) {
+  const bool alike = claimed_.emplace(id, !claimed.empty()).first->second == !claimed.empty();
+  if (alike && claimed.empty()) return true;
+  CaseFacts named;
+  std::tie(named.kernel, named.shape) = id;
+  std::string loss = CaseName(named) + ": its time is the claim of the library's process";
+  if (!claimed.empty()) loss += ": " + claimed;
+  if (!alike) {
+    loss = CaseName(named) +
+           ": some processes were timed by the judge, in others the library's process claims the time; "
+           "they are not compared";
+  }
+  std::vector<std::string>& losses = EvidenceOf(arm == PairArm::kControl ? PairArm::kBase : arm).losses;
+  if (std::ranges::find(losses, loss) == losses.end()) losses.push_back(loss);
+  return alike;
 }
 
 std::optional<TimingSample> PairRunner::Sample(PairArm arm, std::uint64_t order) {
@@ -265,9 +286,14 @@ void PairRunner::Time(PairArm arm, int pair, int stage) {
     }
     if (!is_reference && !timed_.contains(id)) continue;  // not selected, but each kernel runs at each shape
     if (!one.error.empty()) {
-      Drop(arm, id, one.error);
+      Fail(arm, id, one.error);
       continue;
     }
+    if (!one.refused.empty()) {
+      Drop(arm, id).refused = one.refused;
+      continue;
+    }
+    if (!is_reference && !IsTimedAlike(arm, id, one.claimed)) continue;
     std::map<MetricKey, double>& values = process.values.at(*FindCase(evidence, id.first, id.second));
     values[{"", kDuration}] = one.duration_seconds;
     if (one.duration_cycles) values[{"", kCycles}] = *one.duration_cycles;

@@ -3,6 +3,7 @@
 #include <array>
 #include <csignal>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -70,7 +71,9 @@ class PairRunner {
   bool Start(PairArm arm, std::set<CaseId> cases, bool everything, const Command& command, const Check& check);
   void Blame(const std::set<CaseId>& cases, const std::vector<std::string>& command_line, const ChildEnd& end,
              const std::string& why, const Command& command, const Check& check);
-  void Drop(PairArm arm, const CaseId& id, const std::string& why);
+  CaseFacts& Drop(PairArm arm, const CaseId& id);
+  void Fail(PairArm arm, const CaseId& id, const std::string& why);
+  bool IsTimedAlike(PairArm arm, const CaseId& id, const std::string& claimed);
   std::optional<TimingSample> Sample(PairArm arm, std::uint64_t order);
   Evidence LoadPiece(PairArm arm, const std::string& path) const;
   void AddProcesses(PairArm arm, const Evidence& piece, int pair, int stage);
@@ -86,6 +89,7 @@ class PairRunner {
   PairRun run_;
   std::set<CaseId> timed_;
   std::set<CaseId> recorded_;
+  std::map<CaseId, bool> claimed_;  // whether the times of a case are the library's own claim
   ProgressBar bar_;
   int files_ = 0;
   struct Kind {

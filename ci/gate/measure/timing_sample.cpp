@@ -25,11 +25,16 @@ TimingSample::Case ReadCase(const JsonNode& node) {
   TimingSample::Case one;
   one.kernel = node.At("kernel").Text();
   one.shape = node.At("shape").Text();
-  if (const std::optional<JsonNode> error = node.Find("error")) {
-    one.error = error->Text();
-    if (one.error.empty()) error->Fail("is empty");
-    return one;
-  }
+  const auto read = [&](const char* key, std::string& text) {
+    const std::optional<JsonNode> found = node.Find(key);
+    if (!found) return;
+    text = found->Text();
+    if (text.empty()) found->Fail("is empty");
+  };
+  read("error", one.error);
+  read("refused", one.refused);
+  if (!one.error.empty() || !one.refused.empty()) return one;
+  read("claimed", one.claimed);
   one.duration_seconds = Positive(node.At("duration_seconds"));
   one.duration_cycles = MaybePositive(node, "duration_cycles");
   return one;

@@ -107,7 +107,8 @@ CaseReport ReportOf(const CaseVerdict& of) {
     if (comparison.metric == kDuration && report.time == nullptr) report.time = &comparison;
     if (comparison.metric == kCycles && report.cycles == nullptr) report.cycles = &comparison;
   }
-  if (of.incorrect) {
+  if (of.refused) AddLine(report, of, {"a speed that is not certified was not judged (docs/honest.md)", "", false});
+  if (of.incorrect && !of.refused) {
     AddLine(report, of, {"a wrong result has no speed: its time was not judged", "", false});
     AddCure(report, CureOf({"not-correct", ""}));
   }

@@ -161,7 +161,7 @@ std::string CaseTable::Row(const ToldCase& told) const {
   const CaseVerdict& of = told.of;
   const char* const bold = of.verdict == Verdict::kRegression ? "**" : "";
   const std::string begin = fmt::format("| {0}{1}{0} | {2} |", bold, ToString(of.verdict), MarkdownCode(CaseTitle(of)));
-  if (timed && of.incorrect) return begin + " wrong result | - | - | - |";
+  if (timed && of.incorrect) return begin + (of.refused ? " not certified" : " wrong result") + " | - | - | - |";
   if (HasHeadline(told)) {
     const std::string headline = MarkdownProse(of.headline, timed ? kShortCharacters : kMarkdownCharacters);
     return fmt::format("{} {} |{}", begin, headline.empty() ? "-" : headline, timed ? " - | - | - |" : "");

@@ -115,7 +115,9 @@ class Entry {
   }
 
   get correct() {
-    return this.json.verification ? this.json.verification.correct : null;
+    const {verification, judgement, not_as_certified} = this.json;
+    if (not_as_certified || (judgement && judgement.verdict === "refused")) return false;
+    return verification ? verification.correct : null;
   }
 
   /** GPU time of all launches of a watched program. */

@@ -8,7 +8,7 @@ function metricHelpOf(definitions) {
 }
 
 function kernelTiles(entry) {
-  const {timing, verification} = entry.json;
+  const {timing, verification, judgement, not_as_certified} = entry.json;
   const achieved = entry.metric("achieved_flops_per_second");
   return h(
     "div", {class: "tiles"},
@@ -16,6 +16,7 @@ function kernelTiles(entry) {
       "Time", timing ? nanoseconds(timing.median_ns) : ABSENT,
       timing ? `p05 ${nanoseconds(timing.p05_ns)}, p95 ${nanoseconds(timing.p95_ns)}, ${timing.samples} samples` :
         verification && !verification.correct ? "not timed: its result is wrong" :
+        entry.correct === false               ? "its speed is not certified" :
                                                 "not timed"),
     achieved !== null &&
       tile(
@@ -34,6 +35,11 @@ function kernelTiles(entry) {
         verification.error ||
           `${verification.draws_passed} of ${verification.draws} draws, worst error ${
             isNumber(verification.max_error_ratio) ? digits(verification.max_error_ratio) : ABSENT} of the tolerance`),
+    judgement &&
+      tile(
+        "Judged", entry.correct === false ? h("strong", {class: "bad"}, judgement.verdict) : judgement.verdict,
+        not_as_certified || judgement.reason ||
+          `${nanoseconds(judgement.call_ns)} a call, ${judgement.wrong_calls} of ${judgement.calls} calls wrong`),
     entry.json.use &&
       tile(
         "Launches", entry.json.use.launches.toLocaleString("en-US"),

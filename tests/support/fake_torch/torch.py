@@ -2,6 +2,7 @@
 whose time passes when a kernel calls spend_ns()."""
 
 import contextlib
+import ctypes
 import math
 import os
 import random
@@ -36,6 +37,8 @@ class Memory:
 
 
 class Tensor:
+    is_cuda, requires_grad = True, False
+
     def __init__(self, shape, of, memory=None):
         self.shape, self.dtype = tuple(shape), of
         self.memory = memory or Memory(self.numel() * of.size)
@@ -45,6 +48,27 @@ class Tensor:
 
     def element_size(self):
         return self.dtype.size
+
+    def dim(self):
+        return len(self.shape)
+
+    def stride(self):
+        return tuple(math.prod(self.shape[axis + 1 :]) for axis in range(self.dim()))
+
+    def data_ptr(self):
+        return ctypes.addressof((ctypes.c_char * len(self.memory.bytes)).from_buffer(self.memory.bytes))
+
+    def is_contiguous(self):
+        return True
+
+    def is_complex(self):
+        return False
+
+    def cpu(self):
+        return self
+
+    def all(self):
+        return make([all(self.tolist())], (), bool_)
 
     def is_floating_point(self):
         return self.dtype.floats
@@ -224,6 +248,12 @@ class Stream:
     def wait_stream(self, other):
         pass
 
+    def synchronize(self):
+        pass
+
+
+nn = types.SimpleNamespace(Parameter=Tensor)
+
 
 @contextlib.contextmanager
 def graph(made):
@@ -246,6 +276,7 @@ cuda = types.SimpleNamespace(
     device_count=lambda: int(os.environ.get("FAKE_TORCH_DEVICES", "1")),
     set_device=lambda number: log.append(f"device {number}"),
     get_device_name=lambda: "Fake GPU",
+    init=lambda: None,
     synchronize=synchronize,
     empty_cache=freed.clear,
     current_stream=Stream,

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,16 @@
 /// results were read. Whatever they answer is checked from outside (docs/honest.md).
 namespace fa_profile::judge {
 
+/// A kernel that is a function in Python, at one of its cases.
+struct PythonCase {
+  std::string python = "python3";  ///< the program
+  std::string worker;              ///< path of fa_profile_worker.py
+  std::string kernel;              ///< "FILE.py:FUNCTION"
+  std::string name;                ///< of the case
+};
+
 struct Question {
-  std::string library;             ///< of version 2 of the kernel interface
+  std::string library;             ///< of version 2 of the kernel interface; empty: `in_python`
   std::vector<std::string> files;  ///< of tensors: "TENSOR=FILE"
   std::vector<ShapeParameter> parameters;
   int device = 0;
@@ -29,7 +38,8 @@ struct Question {
   bool accept_weak_tolerance = false;
   double seconds = 120.0;                          ///< for each answer of the library's processes
   const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal's handler; may be null
-  std::string program = "/proc/self/exe";          ///< a fa-profile, for the two processes
+  std::string program = "/proc/self/exe";          ///< a fa-profile, for the two processes of a library
+  std::optional<PythonCase> in_python{};
 };
 
 struct Answer {
@@ -37,14 +47,21 @@ struct Answer {
   Work work;
   Verification verification;
   Judgement judgement;
+  std::vector<double> claimed_ns;    ///< of a call in the timed bursts, by the worker's own events: nothing is certain
   std::vector<std::string> printed;  ///< by the library, the last lines
 };
+
+/// What a gate compares of a trial: durations, or in their place why there are none.
+struct JudgedTime {
+  std::vector<double> durations_ns;
+  std::string error;    ///< it does not run
+  std::string refused;  ///< a result or the speed is not what it claims
+  std::string claimed;  ///< durations are the worker's claim, for this reason
+};
+JudgedTime TimeOf(const Answer& answer);
 
 /// Judges a library's kernel. `gpu`: of the current device, for the witness; its counters must be free. Throws Error:
 /// the library cannot be loaded, the tensors do not fit, or it was interrupted.
 Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress = {});
-
-/// "certified: 12.3 us, 0 of 3,000 calls wrong (95 %: under 0.1 %)", or the verdict with its reason.
-std::string Describe(const Judgement& judgement);
 
 }  // namespace fa_profile::judge

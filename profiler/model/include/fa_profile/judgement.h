@@ -25,6 +25,7 @@ struct Judgement {
   std::string weak_tolerance;        ///< what the tolerances also accept ("zeros"); empty: nothing that was tried
   std::vector<double> durations_ns;  ///< of a call in the bursts that were timed: busy time of the device over calls
   std::int64_t calls_a_burst = 0;
+  int calls_a_graph = 0;            ///< in the bursts; 0: the launches were not captured
   int sets = 0;                     ///< tensors of calls that take turns, with other contents each
   double instructions = 0.0;        ///< of a verified call alone: warp instructions of the whole device
   double timed_instructions = 0.0;  ///< of a call in the bursts
@@ -32,6 +33,32 @@ struct Judgement {
   double timed_tensor_cycles = 0.0;
   double sm_cycles = 0.0;  ///< likewise: cycles in which an SM held a warp, summed over SMs
   double timed_sm_cycles = 0.0;
+
+  bool refused() const { return verdict == Verdict::kRefused; }
 };
+
+/// "certified", "wrong", "refused", "cannot say".
+std::string ToString(Judgement::Verdict verdict);
+/// Absent: no verdict has this name.
+std::optional<Judgement::Verdict> VerdictOf(const std::string& name);
+
+/// Median of the timed bursts; absent: the witness timed none.
+std::optional<double> CallNs(const Judgement& judgement);
+
+/// "certified: 12.3 us a call, 0 of 3,000 calls wrong (95 %: under 0.1 %)", or the verdict with its reason.
+std::string Describe(const Judgement& judgement);
+
+/// The profiler's counter of the instructions that a judge counts from outside.
+inline constexpr const char* kInstructionCounter = "smsp__inst_executed.sum";
+
+/// Measurements of the process that loads the library, and what they must be by a certificate.
+struct MeasuredCall {
+  std::optional<double> median_ns;     ///< of the whole call, without the profiler
+  std::optional<double> instructions;  ///< warp instructions of a call, by the profiler's counters
+};
+
+/// A call was faster than the certified one by more than a tenth and the gap between two graphs, or executed less than
+/// half of its instructions: the library behaves otherwise where it is measured. Empty: it fits, or is not certified.
+std::string WhyNotAsCertified(const Judgement& judgement, const MeasuredCall& measured);
 
 }  // namespace fa_profile

@@ -252,6 +252,8 @@ struct ProfileEntry {
   Work work;         ///< as in Case
   std::string part;  ///< empty: the whole call
   std::optional<Verification> verification;
+  std::optional<Judgement> judgement{};    ///< of a kernel of a library that was judged
+  std::string not_as_certified{};          ///< WhyNotAsCertified()
   std::optional<KernelUse> use;            ///< of a launch class of a program that was watched
   std::optional<TimingSummary> timing;     ///< absent when not timed, and when the kernel is not correct
   bool has_counters = false;               ///< counters were measured
@@ -264,6 +266,12 @@ struct ProfileEntry {
   std::optional<PhaseTable> phases;
   std::optional<CallTimeline> timeline;  ///< of a whole call, where it was sampled and the kernel is correct
   std::vector<Finding> findings;         ///< the weightiest first
+
+  /// False: a result is wrong, or the judge does not certify the speed. Absent: not verified.
+  std::optional<bool> correct() const {
+    if ((judgement && judgement->refused()) || !not_as_certified.empty()) return false;
+    return verification ? std::optional(verification->correct()) : std::nullopt;
+  }
 };
 
 /// What we conclude: a pure function of a recording.

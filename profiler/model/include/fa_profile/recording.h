@@ -10,12 +10,13 @@
 #include <variant>
 #include <vector>
 
+#include "fa_profile/judgement.h"
 #include "fa_profile/shape.h"
 
 namespace fa_profile {
 
 /// Version of the recording's schema (docs/recording.md). A reader takes its own version and older ones.
-inline constexpr int kRecordingSchemaVersion = 6;
+inline constexpr int kRecordingSchemaVersion = 7;
 
 /// How a run was started. One per recording.
 struct Session {
@@ -339,6 +340,7 @@ struct Recording {
   std::vector<ClockSample> clocks;
   std::vector<Case> cases;
   std::vector<Verification> verifications;
+  std::vector<Judgement> judgements;  ///< of kernels of libraries
   std::vector<Timing> timings;
   std::vector<Launch> launches;
   std::vector<NvtxRange> nvtx_ranges;
@@ -361,12 +363,12 @@ struct Recording {
 /// Every kind of record that a recording has a list of. Each comes after the kinds that it refers to. A new kind is one
 /// line here: what reads, writes and copies recordings goes through this list. profiler/store/tables.cpp says what else
 /// a new kind takes.
-inline constexpr auto kRecordLists =
-    std::make_tuple(&Recording::clocks, &Recording::cases, &Recording::verifications, &Recording::timings,
-                    &Recording::launches, &Recording::nvtx_ranges, &Recording::watch_windows, &Recording::kernel_work,
-                    &Recording::memory_work, &Recording::nvtx_work, &Recording::nvtx_kernel_work, &Recording::configs,
-                    &Recording::ranges, &Recording::cubins, &Recording::functions, &Recording::samplings,
-                    &Recording::countings, &Recording::pm_samples, &Recording::source_hashes, &Recording::losses);
+inline constexpr auto kRecordLists = std::make_tuple(
+    &Recording::clocks, &Recording::cases, &Recording::verifications, &Recording::judgements, &Recording::timings,
+    &Recording::launches, &Recording::nvtx_ranges, &Recording::watch_windows, &Recording::kernel_work,
+    &Recording::memory_work, &Recording::nvtx_work, &Recording::nvtx_kernel_work, &Recording::configs,
+    &Recording::ranges, &Recording::cubins, &Recording::functions, &Recording::samplings, &Recording::countings,
+    &Recording::pm_samples, &Recording::source_hashes, &Recording::losses);
 
 /// Calls `take(list)` for each list of `recording`, in the order of kRecordLists.
 template <typename AnyRecording, typename Take>

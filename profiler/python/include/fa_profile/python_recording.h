@@ -13,6 +13,7 @@ namespace fa_profile::python {
 struct MeasuredCase {
   std::string name;
   std::optional<Verification> verification;  ///< absent: not asked for
+  std::optional<Judgement> judgement;        ///< absent: likewise
   std::optional<Timing> timing;              ///< absent: not asked for, or not timed
   std::optional<Recording> program;          ///< of the process that called it, with cubins; absent: not measured
   PythonCalls calls;                         ///< of that process

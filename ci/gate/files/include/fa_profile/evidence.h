@@ -135,13 +135,17 @@ struct CaseFacts {
   std::string kernel;                        ///< "mma"
   std::string shape;                         ///< Shape::ToString(); empty: no shape (static evidence)
   std::optional<Verification> verification;  ///< absent: not verified in this run
-  std::vector<CodeFacts> code;               ///< the functions it launches, by symbol; empty: unknown
-  std::string host_code_hash;                ///< of the library or Python file that launches it; empty: unknown
-  std::string phase_model;                   ///< PhaseModelOf() its phases; empty: unknown, or it has none
-  std::vector<LaunchFacts> launches;         ///< of one call, in order; empty: unknown
+  std::string refused{};              ///< why the judge does not certify its speed; empty: it does, or was not asked
+  std::vector<CodeFacts> code;        ///< the functions it launches, by symbol; empty: unknown
+  std::string host_code_hash;         ///< of the library or Python file that launches it; empty: unknown
+  std::string phase_model;            ///< PhaseModelOf() its phases; empty: unknown, or it has none
+  std::vector<LaunchFacts> launches;  ///< of one call, in order; empty: unknown
   std::vector<std::string> compiler_warnings;
   std::map<std::string, SourcePlace> places;    ///< by phase (empty: the kernel), the line with most of its time
   std::map<std::string, std::string> findings;  ///< by id of a finding: its evidence, one line
+
+  /// False: its speed means nothing.
+  bool works() const { return refused.empty() && (!verification || verification->correct()); }
 };
 
 /// The values of one process, the unit of every test: the variance inside a process does not predict the next one.

@@ -52,7 +52,8 @@ struct CaseVerdict {
   Verdict verdict = Verdict::kPass;
   bool identical = false;              ///< equal machine code, launches and inputs: it cannot be slower
   std::optional<bool> same_host_code;  ///< absent: not compared
-  bool incorrect = false;              ///< wrong, NaN, or fails to launch: its speed is not judged
+  bool incorrect = false;              ///< wrong, NaN, fails to launch, or refused: its speed is not judged
+  bool refused = false;                ///< the honest judge does not certify it
   std::string headline;                ///< one line: "softmax 31.0 -> 54.2 % of the kernel's time"
   std::vector<std::string> why;        ///< evidence, one line each, the strongest first: of an improvement too
   std::vector<CaseFinding> findings;   ///< of the candidate that explain what got worse

@@ -16,6 +16,8 @@ struct TimingSample {
     double duration_seconds = 0.0;          ///< median of the process's launches
     std::optional<double> duration_cycles;  ///< absent: the clock is unknown
     std::string error;                      ///< why it was not timed; empty: it was
+    std::string refused;                    ///< why the judge does not certify it; empty: it does, or was not asked
+    std::string claimed;                    ///< why the time is the library's own claim; empty: it is not
   };
   Environment environment;
   bool throttled = false;

@@ -1,0 +1,57 @@
+// Kernels in Python before the judge.
+#include "judge_python.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "fa_profile/cupti_api.h"
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/judge.h"
+#include "fa_profile/progress_bar.h"
+#include "fa_profile/text.h"
+#include "fa_profile/verification.h"
+#include "judged_case.h"
+#include "open_python.h"
+
+namespace fa_profile::jobs {
+
+judge::Question PythonQuestion(const PythonOptions& options, const std::string& name, int device) {
+  judge::Question question;
+  question.in_python = judge::PythonCase{options.python, PythonProgram("fa_profile_worker.py"), options.kernel, name};
+  question.device = device;
+  question.seconds = options.timeout_s;
+  return question;
+}
+
+namespace {
+
+judge::Question QuestionOf(const VerifyOptions& options, const std::string& name) {
+  judge::Question question = PythonQuestion(options.python, name, options.device);
+  if (options.draws > 0) question.draws = options.draws;
+  question.calls = options.calls;
+  question.timing = options.timing;
+  question.accept_weak_tolerance = options.accept_weak_tolerance;
+  return question;
+}
+
+}  // namespace
+
+int JudgePythonCases(const VerifyOptions& options, const std::vector<std::string>& cases) {
+  const Device device = collect::OpenDevice(options.device, /*counters=*/options.timing);
+  const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
+  ProgressBar bar;
+  int wrong = 0;
+  for (const std::string& name : cases) {
+    const judge::Answer answer = AskJudge(QuestionOf(options, name), name, options.python.kernel, *gpu, bar);
+    using Verdict = Judgement::Verdict;
+    const Verdict verdict = answer.judgement.verdict;
+    if (verdict == Verdict::kWrong || verdict == Verdict::kRefused) ++wrong;
+    if (verdict != Verdict::kWrong) fmt::print("{:<40} {}\n", name, Printable(Describe(answer.verification)));
+    fmt::print("{:<40} {}\n", name, Printable(Describe(answer.judgement)));
+  }
+  return wrong;
+}
+
+}  // namespace fa_profile::jobs
