@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "fa_profile/edit_text.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
@@ -37,8 +40,8 @@ Shared-memory wavefronts are counted in three ways that do not add up to each ot
 | shared load/store wavefronts (closures of the phases) | loads and stores only, per instruction and in hardware: what can be compared |
 
 Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used. A metric
-without a source has that of the metric before it. [Stall reasons](#stall-reasons) explain `stall_...`; what goes to
-Prometheus is [below](#metrics-for-prometheus).
+without a source has that of the metric before it. `stall_<reason>_ratio` are under [stall
+reasons](#stall-reasons), what goes to Prometheus is [below](#metrics-for-prometheus).
 
 )";
 
@@ -70,30 +73,35 @@ const char* Word(Polarity polarity) {
   }
 }
 
-/// Whether the table of stall reasons has its text.
+const CatalogueMetric* MetricOf(const StallReason& stall) {
+  return FindMetric(fmt::format("stall_{}_ratio", stall.reason));
+}
+
 bool IsStall(const CatalogueMetric& metric) {
-  return std::ranges::any_of(StallReasons(), [&](const StallReason& stall) { return stall.help == metric.help; });
+  return std::ranges::any_of(StallReasons(), [&](const StallReason& stall) { return MetricOf(stall) == &metric; });
+}
+
+void WriteFormula(std::string_view formula, std::ostream& out) {
+  for (const char* lead = "      "; !formula.empty(); lead = "    | ") {
+    const std::size_t end = formula.find(" | ");
+    out << lead << formula.substr(0, end) << '\n';
+    formula = end == std::string_view::npos ? std::string_view() : formula.substr(end + 3);
+  }
+  out << '\n';
 }
 
 void WriteMetric(const CatalogueMetric& metric, bool with_source, std::ostream& out) {
-  out << fmt::format("## {}\n\n", metric.id);
-  if (!IsStall(metric)) out << metric.help << ' ';
-  out << fmt::format("Unit: {};{} {}.", metric.unit, Word(metric.polarity),
+  out << fmt::format("## {}\n\n{} ({};{} {})", metric.id, metric.help, metric.unit, Word(metric.polarity),
                      metric.stability == Stability::kDeterministic ? "exact" : "noisy");
   if (with_source) out << fmt::format(" Source: {}.", metric.source);
   out << "\n\n";
-  std::string_view rest = metric.formula;
-  for (const char* lead = "      "; !rest.empty(); lead = "    | ") {
-    const std::size_t end = rest.find(" | ");
-    out << lead << rest.substr(0, end) << '\n';
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 3);
-  }
-  out << '\n';
+  WriteFormula(metric.formula, out);
 }
 
 void WriteMetrics(std::span<const CatalogueMetric> metrics, std::ostream& out) {
   std::string_view source;
   for (const CatalogueMetric& metric : metrics) {
+    if (IsStall(metric)) continue;
     WriteMetric(metric, metric.source != source, out);
     source = metric.source;
   }
@@ -128,7 +136,19 @@ void WriteStalls(std::ostream& out) {
   for (const StallReason& stall : StallReasons()) {
     out << fmt::format("| `{}` | {} | {} |\n", stall.reason, stall.group, stall.help);
   }
-  out << '\n';
+  out << "\nA kernel's share is the metric `stall_<reason>_ratio` (ratio; noisy):\n\n";
+  std::map<std::string, std::string> reasons;  // by formula
+  for (const StallReason& stall : StallReasons()) {
+    const CatalogueMetric* metric = MetricOf(stall);
+    if (metric == nullptr) continue;
+    std::string& of =
+        reasons[Replaced(std::string(metric->formula), fmt::format("stalled_{}", stall.reason), "stalled_<reason>")];
+    of += fmt::format("{}`{}`", of.empty() ? "" : ", ", stall.reason);
+  }
+  for (const auto& [formula, of] : reasons) {
+    out << of << ":\n\n";
+    WriteFormula(formula, out);
+  }
 }
 
 void WriteExported(std::ostream& out) {
