@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the comments that docs/gate-reports.md shows: gate_stories.py [STORY ...] [--program F] [--keep FOLDER]
+"""Draws the comments that docs/evidence/gate.md shows: gate_stories.py [STORY ...] [--program F] [--keep FOLDER]
 
 Each story is a run of pairs of processes that were recorded on an H200 (ci/gate/data/h200-trials.json): a kernel and the
 same kernel made worse on purpose. Three timing processes in a row are a block: base, candidate, and the base again.

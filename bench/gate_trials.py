@@ -9,7 +9,7 @@
     bench/gate_trials.py assemble --same SAME... --mutants MUTANTS... -o F   one file of trial data; needs no GPU
     bench/gate_trials.py extend DATA --same SAME -o F                        adds independent runs of another GPU
 
-CONTRIBUTING.md has the whole recipe ("Renew the gate's trial data"). What takes long saves what it has after every few
+docs/evidence/gate.md has the whole recipe ("Renew the data"). What takes long saves what it has after every few
 processes, and stops in time for --seconds.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the kernels of tests/phase_variants on a GPU: the evidence for the accuracy of inferred phases in docs/phases.md.
+"""Records the kernels of tests/phase_variants on a GPU, for docs/evidence/phases.md.
 
     bench/record_variants.py --program build/gpu/cli/fa-profile build/gpu/tests/phase_variants/libs OUT
 

@@ -3,7 +3,7 @@
 
 Writes evidence of N nights of one card, adds it with `fa-profile gate history add`, and prints what was put in. The noise is
 like that measured on an H200: 0.2 to 0.7 % between processes of one night; between nights 0.3 to 0.7 %, which is assumed.
-docs/gate-history.md shows the picture of the defaults.
+docs/gate.md shows the picture of the defaults.
 """
 import argparse
 import datetime

@@ -86,7 +86,7 @@ expect 0 '.SH OPTIONS' "$program" man report
 expect 0 'REPLAY, not a measurement' "$program" --ncu-set full
 expect 0 'softmax' "$program" report "$tree"/share/fa-profile/recordings/*-ladder-full.fap --kernel serial_softmax
 expect 0 'flash_fwd_kernel' "$program" report "$tree/share/fa-profile/recordings/pytorch-sdpa.fap"
-# The doors that the README names, from the packed files alone.
+# The commands that users meet first, from the packed files alone.
 recordings=$tree/share/fa-profile/recordings
 expect 0 'rung' "$program" report "$recordings/h100-ladder-full.fap" --summary
 expect 0 'fa-profile' "$program" report "$recordings/h100-hopper.fap"

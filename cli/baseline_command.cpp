@@ -42,7 +42,7 @@ std::string WhoPromotes() {
   return mail.empty() ? name : fmt::format("{}{}<{}>", name, name.empty() ? "" : " ", mail);
 }
 
-/// `fa-profile baseline promote | list | show | verify` (docs/baselines.md): what was given.
+/// `fa-profile baseline promote | list | show | verify` (docs/gate-reference.md): what was given.
 struct BaselineArguments {
   std::string baselines = gate::kBaselines;
   std::string suite = "ladder";

@@ -38,7 +38,7 @@ std::string NextSteps(const std::string& host, const std::string& from, bool com
                         host == "gitlab" ? "GATE_BASE and GATE_HEAD" : "base: and head:");
   }
   if (host == "gitlab") text += "; then include it in .gitlab-ci.yml";
-  return text + " (docs/gate-adopt.md)\n";
+  return text + " (docs/gate.md)\n";
 }
 
 struct InitArguments {

@@ -1,7 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
 
+#include "fa_profile/edit_text.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
@@ -15,10 +21,10 @@ constexpr const char* kIntroduction = R"(# Metrics
 Generated from the metric catalogue (`profiler/model/metric_catalogue.cpp`); do not edit by hand.
 
 Each metric is a formula over counters as CUPTI and Nsight Compute name them, and over variables: `device.*`, `launch.*`
-(of the longest launch), `shape.flops` and `timing.*` (launches without the profiler). Alternatives are tried in order;
-the first whose counters were all recorded counts. So one metric serves chips with different counter names, and sets
-that collect less: the `TriageCompute` counters are those of the set `phases`, which takes a single pass.
-A metric without its inputs is absent, never zero. A kernel that is not correct has no metric in seconds or per second.
+(of the longest launch), `shape.flops` and `timing.*` (launches without the profiler). Of alternatives, which begin with
+`|`, the first whose counters were all recorded counts: for chips with other names, and for sets that collect less
+(`TriageCompute`: the set `phases`). A metric without its inputs is absent, never zero. A kernel that is not correct has
+no metric in seconds or per second.
 
 *Exact* metrics (`"deterministic": true` in JSON) have the same value for two launches of the same code on the same
 inputs: counts of instructions, requests, wavefronts and sectors, and facts of the launch. *Noisy* ones do not: cycles,
@@ -33,7 +39,9 @@ Shared-memory wavefronts are counted in three ways that do not add up to each ot
 | SASS shared wavefronts (`phase_shared_wavefronts`), bank conflicts (`phase_bank_conflicts`) | per instruction, cp.async included; Prometheus serves these |
 | shared load/store wavefronts (closures of the phases) | loads and stores only, per instruction and in hardware: what can be compared |
 
-Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used.
+Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used. A metric
+without a source has that of the metric before it. `stall_<reason>_ratio` are under [stall
+reasons](#stall-reasons), what goes to Prometheus is [below](#metrics-for-prometheus).
 
 )";
 
@@ -57,29 +65,46 @@ A phase without work of a kind has 0. A quantity that was not measured, or needs
 const char* Word(Polarity polarity) {
   switch (polarity) {
     case Polarity::kHigherIsBetter:
-      return "higher is better";
+      return " higher is better;";
     case Polarity::kLowerIsBetter:
-      return "lower is better";
+      return " lower is better;";
     default:
-      return "neither";
+      return "";
   }
 }
 
-void WriteMetric(const CatalogueMetric& metric, std::ostream& out) {
-  out << fmt::format("## {}\n\n{} Unit: {}; {}; {}.\n", metric.id, metric.help, metric.unit, Word(metric.polarity),
+const CatalogueMetric* MetricOf(const StallReason& stall) {
+  return FindMetric(fmt::format("stall_{}_ratio", stall.reason));
+}
+
+bool IsStall(const CatalogueMetric& metric) {
+  return std::ranges::any_of(StallReasons(), [&](const StallReason& stall) { return MetricOf(stall) == &metric; });
+}
+
+void WriteFormula(std::string_view formula, std::ostream& out) {
+  for (const char* lead = "      "; !formula.empty(); lead = "    | ") {
+    const std::size_t end = formula.find(" | ");
+    out << lead << formula.substr(0, end) << '\n';
+    formula = end == std::string_view::npos ? std::string_view() : formula.substr(end + 3);
+  }
+  out << '\n';
+}
+
+void WriteMetric(const CatalogueMetric& metric, bool with_source, std::ostream& out) {
+  out << fmt::format("## {}\n\n{} ({};{} {})", metric.id, metric.help, metric.unit, Word(metric.polarity),
                      metric.stability == Stability::kDeterministic ? "exact" : "noisy");
-  out << fmt::format("Source: {}.", metric.source);
-  for (const ExportedMetric& exported : ExportedMetrics()) {
-    if (exported.source == metric.id) out << fmt::format(" Prometheus: `{}`.", exported.name);
+  if (with_source) out << fmt::format(" Source: {}.", metric.source);
+  out << "\n\n";
+  WriteFormula(metric.formula, out);
+}
+
+void WriteMetrics(std::span<const CatalogueMetric> metrics, std::ostream& out) {
+  std::string_view source;
+  for (const CatalogueMetric& metric : metrics) {
+    if (IsStall(metric)) continue;
+    WriteMetric(metric, metric.source != source, out);
+    source = metric.source;
   }
-  out << "\n\n```\n";
-  std::string_view rest = metric.formula;
-  for (const char* lead = "  "; !rest.empty(); lead = "| ") {
-    const std::size_t end = rest.find(" | ");
-    out << lead << rest.substr(0, end) << '\n';
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 3);
-  }
-  out << "```\n\n";
 }
 
 constexpr const char* kExportedIntroduction = R"(# Metrics for Prometheus
@@ -111,7 +136,19 @@ void WriteStalls(std::ostream& out) {
   for (const StallReason& stall : StallReasons()) {
     out << fmt::format("| `{}` | {} | {} |\n", stall.reason, stall.group, stall.help);
   }
-  out << '\n';
+  out << "\nA kernel's share is the metric `stall_<reason>_ratio` (ratio; noisy):\n\n";
+  std::map<std::string, std::string> reasons;  // by formula
+  for (const StallReason& stall : StallReasons()) {
+    const CatalogueMetric* metric = MetricOf(stall);
+    if (metric == nullptr) continue;
+    std::string& of =
+        reasons[Replaced(std::string(metric->formula), fmt::format("stalled_{}", stall.reason), "stalled_<reason>")];
+    of += fmt::format("{}`{}`", of.empty() ? "" : ", ", stall.reason);
+  }
+  for (const auto& [formula, of] : reasons) {
+    out << of << ":\n\n";
+    WriteFormula(formula, out);
+  }
 }
 
 void WriteExported(std::ostream& out) {
@@ -126,9 +163,9 @@ void WriteExported(std::ostream& out) {
 
 void WriteMetricsMarkdown(std::ostream& out) {
   out << kIntroduction;
-  for (const CatalogueMetric& metric : MetricCatalogue()) WriteMetric(metric, out);
+  WriteMetrics(MetricCatalogue(), out);
   out << kPhaseIntroduction;
-  for (const CatalogueMetric& metric : PhaseCatalogue()) WriteMetric(metric, out);
+  WriteMetrics(PhaseCatalogue(), out);
   WriteStalls(out);
   WriteExported(out);
 }

@@ -1,6 +1,6 @@
 // The list of rungs. To add a rung: write kernels/rung<number>_<id>.cu, which defines `const Rung& <Name>Rung()`
 // (rung1_minimal.cu is the shortest), and add its row to FA_PROFILE_LADDER. CMake, the commands and the gate's cases
-// take it from there. For the documents, the tests and the alert, follow the row "a rung" in CONTRIBUTING.md.
+// take it from there. For the documents, the tests and the alert, see "a rung" in CONTRIBUTING.md.
 #include <cuda_runtime_api.h>
 
 #include <initializer_list>

@@ -270,7 +270,7 @@ Rates Simulate(int runs, std::size_t nights, double deviation, double correlatio
 }
 
 TEST(AnalyzeHistoryTest, RatesOfFindingsInSimulatedHistories) {
-  // docs/gate-history.md has the table of more runs: FA_PROFILE_HISTORY_RUNS=400 prints it.
+  // docs/evidence/gate.md has the table of more runs: FA_PROFILE_HISTORY_RUNS=400 prints it.
   const char* const given = std::getenv("FA_PROFILE_HISTORY_RUNS");
   const int runs = given != nullptr ? std::max(1, std::atoi(given)) : 20;
   const auto print = [&](const char* name, const Rates& rates) {

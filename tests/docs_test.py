@@ -1,7 +1,8 @@
 """The documents are whole and readable: docs_test.py ROOT
 
-Relative links and their anchors resolve, prose wraps at 120 columns, and phrases that readers stumbled over are absent from
-documents, from help texts and error messages of the folders in PLAIN_TEXTS, and from comments of those in PLAIN_COMMENTS.
+Relative links and their anchors resolve, commands have options that exist, prose wraps at 120 columns, and the README and
+cells of tables are short. Phrases that readers stumbled over are absent from documents, from help texts and error messages of
+the folders in PLAIN_TEXTS, and from comments of those in PLAIN_COMMENTS.
 Generated files have a line that renews them, and folders are explained.
 """
 
@@ -15,6 +16,7 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 COLUMNS = 120
+CELL = 300  # characters that a cell of a table may have
 
 BANNED = (
     r"(?<!there )\b(is|are) no (?!longer\b|more\b|less\b|fewer\b|better\b|slower\b|faster\b|smaller\b|larger\b|older\b)",
@@ -97,38 +99,51 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def commands_of(text):
+    """[(line number, arguments)] of fa-profile in fences and indented code, before `--`, a comment, a pipe or a gap."""
+    outside = {number for number, _ in prose(text)}
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        command = re.match(r"\s*(?:\$ |[\w.=]+ )*\S*\bfa-profile (.*)", line)
+        if command and number not in outside:
+            found.append((number, " " + re.split(r" -- | #|   | [|&]", command[1])[0]))
+    return found
+
+
 class DocsTest(unittest.TestCase):
     def test_relative_links_resolve(self):
         for name in documents():
-            text = (ROOT / name).read_text()
-            for number, line in prose(text):
-                for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
-                    if re.match(r"[a-z]+:", target):
-                        continue
-                    path, _, fragment = target.partition("#")
-                    with self.subTest(f"{name}:{number}: {target}"):
-                        file = (ROOT / name).parent / path if path else ROOT / name
-                        self.assertTrue(file.exists(), "no such file")
-                        if fragment and file.suffix == ".md":
-                            self.assertIn(fragment, anchors(file.read_text()), "no such heading")
+            text = "\n".join(line for _, line in prose((ROOT / name).read_text()))  # a link may go over two lines
+            for target in LINK.findall(re.sub(r"`[^`]*`", "", text)):
+                if re.match(r"[a-z]+:", target):
+                    continue
+                path, _, fragment = target.partition("#")
+                with self.subTest(f"{name}: {target}"):
+                    file = (ROOT / name).parent / path if path else ROOT / name
+                    self.assertTrue(file.exists(), "no such file")
+                    if fragment and file.suffix == ".md":
+                        self.assertIn(fragment, anchors(file.read_text()), "no such heading")
 
-    def test_the_commands_of_the_readme_have_files_and_options_that_exist(self):
-        blocks = re.findall(r"^```\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-        commands = [line.partition(" #")[0] for block in blocks for line in block.splitlines() if "fa-profile " in line]
-        self.assertGreater(len(commands), 30)
-        known = (ROOT / "docs/cli.md").read_text()
-        for command in commands:
-            own = command.partition(" -- ")[0]
-            for option in re.findall(r"(?<= )--[a-z-]+", own):
-                with self.subTest(command):
+    def test_commands_have_files_and_options_that_exist(self):
+        texts = {name: (ROOT / name).read_text() for name in documents() if name.startswith(("README.md", "docs/", "examples/"))}
+        rows = [line for text in texts.values() for _, line in prose(text) if line.startswith("|")]
+        known = texts["docs/cli.md"] + "\n".join(rows)
+        commands = [(f"{name}:{number}", command) for name, text in texts.items() for number, command in commands_of(text)]
+        self.assertGreater(len(commands), 100)
+        for where, command in commands:
+            for option in re.findall(r"(?<= )--[a-z-]+", command):
+                with self.subTest(where):
                     self.assertRegex(known, rf"{option}\b")
-            for library in re.findall(r"\S+\.so\b", own):
-                with self.subTest(command):
-                    example = re.fullmatch(r"build/gpu/examples/(\w+)\.so", library)
-                    self.assertTrue(library == "mine/build/mine.so" or (example and (ROOT / "examples" / example[1]).is_dir()), library)
-            for file in re.findall(r"\b(?:recordings|tests|examples|ci)/[\w/.-]+", own):
-                with self.subTest(command):
-                    self.assertTrue(file.startswith("examples/") and "build/" in own or (ROOT / file).exists(), file)
+            for library in re.findall(r"\S+\.so\b", command):
+                example = re.fullmatch(r"build/gpu/examples/(\w+)\.so", library)
+                with self.subTest(where):
+                    self.assertTrue(not example or (ROOT / "examples" / example[1]).is_dir(), library)
+            for file in re.findall(r"(?<![\w/])(?:recordings|tests|examples|ci)/[\w/.-]+", command):
+                with self.subTest(where):
+                    self.assertTrue((ROOT / file).exists(), file)
+
+    def test_the_readme_is_short(self):
+        self.assertLess(len((ROOT / "README.md").read_text().split()), 1000, "move details to a page of docs/")
 
     def test_prose_wraps(self):
         for name in documents():
@@ -146,6 +161,15 @@ class DocsTest(unittest.TestCase):
                 if line.startswith("|") and not before.strip():
                     with self.subTest(f"{name}:{number}"):
                         self.assertRegex(after, r"^\|[ :|-]+$", "a row without its heading: remove the blank line above it")
+
+    def test_a_cell_of_a_table_is_short(self):
+        for name in documents():
+            if name in NOT_PROSE or not name.startswith(("README.md", "CONTRIBUTING.md", "docs/")):
+                continue
+            for number, line in prose((ROOT / name).read_text()):
+                for cell in re.split(r"(?<!\\)\|", line)[1:-1] if line.startswith("|") else []:
+                    with self.subTest(f"{name}:{number}"):
+                        self.assertLessEqual(len(cell.strip()), CELL, "write a list below the table")
 
     def test_documents_are_in_plain_english(self):
         for name in documents():

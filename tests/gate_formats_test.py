@@ -359,7 +359,7 @@ class WorkflowTest(unittest.TestCase):
             with tempfile.TemporaryDirectory() as empty:
                 done = subprocess.run(["bash", "-e", "-c", budget], cwd=empty, stdout=subprocess.PIPE,
                                       env={**os.environ, "GITHUB_STEP_SUMMARY": "summary"})  # fmt: skip
-            self.assertEqual((done.returncode, done.stdout), (0, b"no baseline is promoted: docs/baselines.md\n"))
+            self.assertEqual((done.returncode, done.stdout), (0, b"no baseline is promoted: docs/gate.md\n"))
 
     def test_a_nightly_job_runs_the_default_branch_alone_on_the_gpu(self):
         github, gitlab = (self.load(path) for path in self.NIGHTLY)

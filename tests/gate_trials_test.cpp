@@ -458,7 +458,7 @@ TEST(GateTrialsTest, TheReportStatesWhatWasProven) {
   EXPECT_NE(TrialReportJson(report).find("\"proven\": false"), std::string::npos);
 }
 
-// As docs/gate-selftest.md describes the file.
+// As docs/gate-reference.md describes the file.
 std::string ToJson(const TrialData& data) {
   std::string facts;
   for (const MutantFacts& mutant : data.facts) {

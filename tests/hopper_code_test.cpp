@@ -124,7 +124,7 @@ TEST_F(HopperCodeTest, NoKernelWaitsForAFenceOfTheGpu) {
 }
 
 // A tensor is touched after the kernel before has ended. The next one is let in after that, too: before it, a call in a
-// chain takes longer (docs/optimising.md).
+// chain takes longer (docs/evidence/hopper.md).
 TEST_F(HopperCodeTest, EachKernelWaitsForTheOneBeforeItAndThenCopies) {
   const std::vector<std::string> expected = {"ACQBULK", "PREEXIT", "UTMALDG"};
   for (const KernelCode& kernel : kernels_) {

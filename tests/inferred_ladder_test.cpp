@@ -55,7 +55,7 @@ struct Limit {
   double error_ratio;
 };
 
-// docs/phases.md has the figures. `scalar` computes its rescaling in
+// docs/evidence/phases.md has the figures. `scalar` computes its rescaling in
 // its function softmax. The address of O's tile, which `wmma` uses in pv, is in its function rescale.
 std::optional<Limit> LimitOf(const Rung& rung) {
   if (rung.Is("minimal")) return std::nullopt;

@@ -1,6 +1,6 @@
 // The phases inferred from machine code that the inference was not made for: the variants of tests/phase_variants, in
 // two halves, and two kernels of Triton. Recordings: tests/data/phases. What a limit lets through was measured on
-// 2026-11-23 and is in docs/phases.md; a fall of quality goes below it.
+// 2026-11-23 and is in docs/evidence/phases.md; a fall of quality goes below it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

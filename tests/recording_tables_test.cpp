@@ -42,18 +42,13 @@ std::string Quoted(const char* name) { return '`' + std::string(name) + '`'; }
 
 std::string Section(const Table& table) {
   const std::string version = table.since > 1 ? " Since version " + std::to_string(table.since) + '.' : "";
-  std::string names, notes;
+  std::string columns;
   for (const Column& column : table.columns) {
-    names += (names.empty() ? "Columns: " : ", ") + Quoted(column.name);
     std::string note = column.note;
-    if (column.refers_to != nullptr) {
-      note = "id of a " + Quoted(column.refers_to->name) + (note.empty() ? "" : "; " + note);
-    }
     if (column.since > 1) note += (note.empty() ? "since version " : "; since version ") + std::to_string(column.since);
-    if (!note.empty()) notes += Wrapped("- " + Quoted(column.name) + ": " + note, "  ");
+    columns += (columns.empty() ? "" : ", ") + Quoted(column.name) + (note.empty() ? "" : " (" + note + ')');
   }
-  return Wrapped("**" + Quoted(table.name) + "**: " + table.row + '.' + version) + '\n' + Wrapped(names + '.') + '\n' +
-         (notes.empty() ? "" : notes + '\n');
+  return Wrapped("**" + Quoted(table.name) + "**: " + table.row + '.' + version) + '\n' + Wrapped(columns + '.') + '\n';
 }
 
 std::string Sections() {

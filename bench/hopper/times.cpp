@@ -1,4 +1,4 @@
-// Times of rung 8's variants beside rung 7, at the shapes of docs/kernels.md.
+// Times of rung 8's variants and rung 7, at the shapes of docs/evidence/kernels.md.
 //
 //   hopper_times [--shape B,H,S,D] [--causal] [--only NAME]... [--rounds N]
 //

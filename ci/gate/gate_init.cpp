@@ -97,7 +97,7 @@ std::vector<std::string> InitGate(const GateInitOptions& options) {
     RequireRepository(options.from, options.has_groups);
   }
   for (const auto& [path, text] : options.workflows) {
-    RequireNew(path, "or leave out --workflow (docs/gate-adopt.md)");
+    RequireNew(path, "or leave out --workflow (docs/gate.md)");
     files.emplace_back(path, Workflow(text, options));
   }
   const std::vector<Evidence> kernels = FindKernels(options.files);

@@ -200,7 +200,7 @@ constexpr Column OptionalReference(const char* name, const char* note) {
 constexpr Column RowNumber() {
   return {.name = "id",
           .type = "INTEGER PRIMARY KEY",
-          .note = "in the order written",
+          .note = "",
           .write = [](Statement& to, const void*) { to.Bind(std::optional<std::int64_t>()); },
           .read = [](Statement& from, void*) { from.Skip(); }};
 }

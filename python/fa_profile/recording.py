@@ -123,7 +123,7 @@ class Recording:
         """The verdict of ``fa-profile gate`` on this recording.
 
         `baseline`: recordings or evidence to compare with, or a promoted baseline; without one the limits alone count.
-        `thresholds`: a threshold file (docs/thresholds.md). Or limits as arguments, of the kernels and shapes that match:
+        `thresholds`: a threshold file (docs/gate.md). Or limits as arguments, of the kernels and shapes that match:
         `max_share` of a phase's time, like ``{"softmax": 0.4}``; `minimum` and `maximum` of a metric in its unit, like
         ``{"registers_per_thread": 128}``, of a phase ``{"softmax/phase_instructions": 1e6}``.
         Raises Error where there can be no verdict: no limit, an unknown metric, a limit that matches no kernel.
@@ -247,7 +247,7 @@ class Verdict:
 
     @property
     def verdict(self) -> str:
-        """PASS, IMPROVED, MISSING, SUSPECT, INCONCLUSIVE, INCOMPARABLE or REGRESSION (docs/gate.md)."""
+        """PASS, IMPROVED, MISSING, SUSPECT, INCONCLUSIVE, INCOMPARABLE or REGRESSION (docs/gate-reference.md)."""
         return self._core.verdict()
 
     @property
@@ -346,9 +346,9 @@ def _read_thresholds(path: str) -> str:
         with builtins.open(path, "rb") as file:
             text = file.read(most + 1)
     except OSError as error:
-        raise Error(f"{path} cannot be read: {error.strerror}", "give a threshold file (docs/thresholds.md)") from error
+        raise Error(f"{path} cannot be read: {error.strerror}", "give a threshold file (docs/gate.md)") from error
     if len(text) > most:
-        raise Error(f"{path} has more than 1 MiB", "give a threshold file (docs/thresholds.md)")
+        raise Error(f"{path} has more than 1 MiB", "give a threshold file (docs/gate.md)")
     try:
         return text.decode()
     except UnicodeDecodeError as error:

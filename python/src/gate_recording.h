@@ -12,7 +12,7 @@ struct Question {
   std::string candidate;  ///< a recording, or evidence
   std::vector<std::string>
       baseline;                 ///< recordings or evidence of one build, or a promoted baseline; empty: limits alone
-  std::string thresholds;       ///< text of a threshold file (docs/thresholds.md); empty: the defaults
+  std::string thresholds;       ///< text of a threshold file (docs/gate-reference.md); empty: the defaults
   std::string thresholds_name;  ///< what its errors and verdicts call it
 };
 

@@ -1,5 +1,5 @@
 // Attention kernels that the inference of phases has never seen, each written in phase functions, which are the truth
-// that it is held against (docs/phases.md). They live in one shared library; a kernel library for each name
+// that it is held against (docs/evidence/phases.md). They live in one shared library; a kernel library for each name
 // (variant_stub.cpp) hands it on to fa-profile --kernel-lib.
 #pragma once
 

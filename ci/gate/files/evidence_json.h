@@ -8,7 +8,7 @@
 
 namespace fa_profile::gate {
 
-/// Limits of evidence (docs/baselines.md).
+/// Limits of evidence (docs/gate-reference.md).
 inline constexpr std::size_t kMostCases = 5000;
 inline constexpr std::size_t kMostProcesses = 10000;
 inline constexpr std::size_t kMostColumns = 1000;

@@ -16,7 +16,7 @@ constexpr std::size_t kLongestKernel = 120;  // in a comment of one line
 
 constexpr const char* kHead =
     R"(# Limits of `fa-profile gate`, begun by `fa-profile gate init`. It reads ci/thresholds.yaml by itself, and any other file
-# with --thresholds. docs/thresholds.md of fa-profile explains the keys; `fa-profile gate --explain` lists the limits of
+# with --thresholds. docs/gate.md of fa-profile explains the keys; `fa-profile gate --explain` lists the limits of
 # each kernel with the line that they come from.
 version: 1
 

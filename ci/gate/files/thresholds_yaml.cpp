@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMostRules = 1000;
 constexpr std::size_t kLongestName = 256;  // a demangled name of a foreign kernel is long
 constexpr std::size_t kLongestReason = 500;
-constexpr const char* kSeeDocs = "docs/thresholds.md has an example";
+constexpr const char* kSeeDocs = "docs/gate.md has an example";
 
 struct NamedLimit {
   const char* key;
@@ -203,7 +203,7 @@ class ThresholdsReader {
                  of_phase ? "remove 'phase'" : "add phase: softmax, or phase: \"*\" for all");
     }
     yaml_.Fail(node, "unknown metric " + Quoted(rule.metric) + DidYouMean(rule.metric, MetricIds(of_phase)),
-               "`fa-profile list metrics` lists the metrics; docs/thresholds.md lists those of machine code");
+               "`fa-profile list metrics` lists the metrics; docs/gate-reference.md lists those of machine code");
   }
 
   void RequireSense(const YAML::Node& node, const ThresholdRule& rule) const {

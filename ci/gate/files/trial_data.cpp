@@ -29,7 +29,7 @@ std::string KernelIn(const Evidence& evidence, const JsonNode& node) {
 }  // namespace
 
 TrialData TrialDataFromJson(const std::string& text, const std::string& name) {
-  const JsonFile file{name, "use the file that comes with fa-profile, or measure one (docs/gate-selftest.md)"};
+  const JsonFile file{name, "use the file that comes with fa-profile, or measure one (docs/gate-reference.md)"};
   const nlohmann::json parsed = ParseStrictJson(text, file);
   const JsonNode document(parsed, file);
   RequireFormat(document, kFormat, kTrialDataVersion);

@@ -62,7 +62,7 @@ TimingSample ReadSample(const JsonNode& node) {
 
 TimingSample ParseTimingSample(const std::string& output) {
   const JsonFile file{"invalid output of the timing process",
-                      "run its command by hand: the last line must be a JSON object (docs/gate-pair.md)"};
+                      "run its command by hand: the last line must be a JSON object (docs/gate-reference.md)"};
   for (std::size_t end = output.size(); end > 0;) {
     const std::size_t newline = output.rfind('\n', end - 1);
     const std::size_t start = newline == std::string::npos ? 0 : newline + 1;

@@ -75,7 +75,7 @@ CaseVerdict Judged(TrialRun& run, const MutantCase& one, std::optional<EqualTime
   if (timed.size() < kFirstPairs) {
     throw Error(fmt::format("{}: {} pairs of timing processes are too few",
                             CaseName(run.data.mutants.cases[one.mutant]), timed.size()),
-                fmt::format("measure at least {}: docs/gate-selftest.md", kFirstPairs + kSecondPairs));
+                fmt::format("measure at least {}: docs/gate-reference.md", kFirstPairs + kSecondPairs));
   }
   DrawBlocks(timed, kFirstPairs, kSecondPairs, shared, run.random, draw.first, draw.second);
   const std::vector<DrawnBlock> recorded = Blocks(run, "recording", one, shared);

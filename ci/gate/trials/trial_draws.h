@@ -12,7 +12,7 @@
 
 namespace fa_profile::gate {
 
-/// Pairs of the two stages of a run of the gate (docs/gate-pair.md).
+/// Pairs of the two stages of a run of the gate (docs/gate-reference.md).
 inline constexpr std::size_t kFirstPairs = 8;
 inline constexpr std::size_t kSecondPairs = 14;
 

@@ -41,7 +41,7 @@ TimingPool PoolOf(const Evidence& data) {
   }
   if (pool.processes.size() < kLeastProcesses) {
     throw Error(fmt::format("{} timing processes of the same code are too few", pool.processes.size()),
-                fmt::format("measure at least {}: docs/gate-selftest.md", kLeastProcesses));
+                fmt::format("measure at least {}: docs/gate-reference.md", kLeastProcesses));
   }
   for (std::size_t index = 0; index < data.cases.size(); ++index) {
     if (data.cases[index].kernel == kReferenceKernel) continue;
@@ -56,7 +56,7 @@ TimingPool PoolOf(const Evidence& data) {
     pool.values[1].push_back(std::move(cycles));
   }
   if (pool.cases.empty()) {
-    throw Error("no case was timed in every process", "measure again: docs/gate-selftest.md");
+    throw Error("no case was timed in every process", "measure again: docs/gate-reference.md");
   }
   return pool;
 }

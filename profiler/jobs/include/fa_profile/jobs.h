@@ -129,7 +129,7 @@ struct GateSampleOptions : KernelChoice {
 };
 
 /// Times each case and the gate's reference kernel once, in random order, without profiling or verification, and prints
-/// one line of JSON (docs/gate-pair.md).
+/// one line of JSON (docs/gate-reference.md).
 void RunGateSample(const GateSampleOptions& options);
 
 /// A note for the verdict on two kernels in Python that are verified in different ways; empty: in the same way, or

@@ -9,7 +9,7 @@
 
 namespace fa_profile::gate {
 
-/// A recording as evidence: one process of kind "recording" (docs/gate-evidence.md). Source files below `repository`,
+/// A recording as evidence: one process of kind "recording" (docs/gate-reference.md). Source files below `repository`,
 /// or a checkout of it elsewhere, get relative names; empty: names stay. `recording` needs its functions and samples,
 /// and its cubins for code facts.
 Evidence EvidenceOf(const Recording& recording, const Profile& profile, const std::string& origin,

@@ -16,8 +16,8 @@ struct StaticOptions {
 
 /// Evidence from machine code: no process, and a case per kernel with its code, compiler warnings, and for each phase
 /// the line with most instructions. `build` is a cubin, an object, a program, a static or shared library, or a folder
-/// with some of them (docs/gate-evidence.md). The same compiler gives the same evidence in every folder, except mangled
-/// symbols. Throws Error, with the cure, without GPU code, without a kernel that matches, without nvdisasm or
+/// with some of them (docs/gate-reference.md). The same compiler gives the same evidence in every folder, except
+/// mangled symbols. Throws Error, with the cure, without GPU code, without a kernel that matches, without nvdisasm or
 /// cuobjdump.
 Evidence StaticEvidence(const std::string& build, const StaticOptions& options);
 

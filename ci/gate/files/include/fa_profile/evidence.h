@@ -192,7 +192,7 @@ std::vector<std::pair<std::size_t, double>> Values(const Evidence& evidence, std
 std::string ToJson(const Evidence& evidence);
 
 /// Reads what ToJson() wrote. Hostile input: throws Error, with the place, for anything that is not evidence, has a
-/// value that is not finite, names an unknown case, exceeds a limit (docs/baselines.md), or has a newer version.
+/// value that is not finite, names an unknown case, exceeds a limit (docs/gate-reference.md), or has a newer version.
 Evidence EvidenceFromJson(const std::string& text, const std::string& name);
 
 }  // namespace fa_profile::gate

@@ -6,7 +6,7 @@
 
 namespace fa_profile::gate {
 
-/// What a run of pairs measured (docs/gate-pair.md). It can be saved and judged again.
+/// What a run of pairs measured (docs/gate-reference.md). It can be saved and judged again.
 struct PairRun {
   Evidence base;
   Evidence candidate;

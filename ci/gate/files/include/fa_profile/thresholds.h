@@ -73,10 +73,10 @@ struct DefaultSetting {
 };
 std::span<const DefaultSetting> DefaultSettings();
 
-/// Reads a threshold file (docs/thresholds.md). Hostile input: throws Error with "file:line:column" and the cure for
-/// invalid YAML, duplicate keys, anchors, aliases and tags, several documents, deep nesting, tabs, invisible characters
-/// and text that is not UTF-8, unknown keys, metrics and severities (with near matches), numbers that are NaN,
-/// infinite, negative, hexadecimal or in the wrong unit, a minimum above the maximum, invalid dates, an exception
+/// Reads a threshold file (docs/gate-reference.md). Hostile input: throws Error with "file:line:column" and the cure
+/// for invalid YAML, duplicate keys, anchors, aliases and tags, several documents, deep nesting, tabs, invisible
+/// characters and text that is not UTF-8, unknown keys, metrics and severities (with near matches), numbers that are
+/// NaN, infinite, negative, hexadecimal or in the wrong unit, a minimum above the maximum, invalid dates, an exception
 /// without owner, reason or end, `off` without reason, a rule that another makes ineffective, over 1000 rules, and
 /// files over 1 MiB.
 Thresholds ParseThresholds(const std::string& text, const std::string& file);

@@ -7,7 +7,7 @@
 
 namespace fa_profile::gate {
 
-/// Version of trial data as JSON (docs/gate-selftest.md). A reader takes its own version and older ones.
+/// Version of trial data as JSON (docs/gate-reference.md). A reader takes its own version and older ones.
 inline constexpr int kTrialDataVersion = 2;
 
 /// A kernel that was made worse on purpose, and what the gate has to find.
@@ -18,7 +18,7 @@ struct MutantFacts {
   bool faster_tiers = false;  ///< tiers 0 and 1 must find it too
 };
 
-/// Recorded processes of equal code and of mutants, in the order in which they ran (docs/gate-selftest.md).
+/// Recorded processes of equal code and of mutants, in the order in which they ran (docs/gate-reference.md).
 struct TrialData {
   std::string name;                      ///< of its file; not in the JSON
   Evidence same_code;                    ///< timing processes, and recording processes with phases
@@ -27,7 +27,7 @@ struct TrialData {
   std::vector<MutantFacts> facts;
 };
 
-/// Reads JSON as docs/gate-selftest.md describes it. Hostile input: throws Error as EvidenceFromJson() does, and for a
+/// Reads JSON as docs/gate-reference.md describes it. Hostile input: throws Error as EvidenceFromJson() does, and for a
 /// mutant that the evidence does not have.
 TrialData TrialDataFromJson(const std::string& text, const std::string& name);
 

@@ -8,7 +8,7 @@ namespace fa_profile::gate {
 
 std::string HistoryText(const HistoryReport& report);
 
-/// JSON, format "fa-profile gate history" (docs/gate-history.md).
+/// JSON, format "fa-profile gate history" (docs/gate-reference.md).
 std::string HistoryJson(const HistoryReport& report);
 
 /// A picture in one file, in light and dark: the duration of each case on each card, its change points and drifts. At

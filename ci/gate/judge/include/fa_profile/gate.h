@@ -57,7 +57,7 @@ struct CaseVerdict {
   std::string headline;                ///< one line: "softmax 31.0 -> 54.2 % of the kernel's time"
   std::vector<std::string> why;        ///< evidence, one line each, the strongest first: of an improvement too
   std::vector<CaseFinding> findings;   ///< of the candidate that explain what got worse
-  std::string phase;                   ///< the cause (docs/gate.md, The text of a case); empty: none or unknown
+  std::string phase;                   ///< the cause (docs/gate-reference.md); empty: none or unknown
   std::string bottleneck_before, bottleneck_after;  ///< the phase with most time; empty: unknown
   std::vector<Comparison> comparisons;              ///< worst first
   std::optional<SourcePlace> place;                 ///< of the phase, in the candidate

@@ -13,7 +13,7 @@
 
 namespace fa_profile::gate {
 
-/// A run of pairs (docs/gate-pair.md): two builds measured in turns on one GPU.
+/// A run of pairs (docs/gate-reference.md): two builds measured in turns on one GPU.
 struct PairOptions {
   std::string base;                    ///< a program, a folder with one, a kernel library, or FILE.py:FUNCTION
   std::string candidate;               ///< of the same kind

@@ -8,7 +8,7 @@
 
 namespace fa_profile::gate {
 
-/// The output of one process of `fa-profile gate-sample` (docs/gate-pair.md).
+/// The output of one process of `fa-profile gate-sample` (docs/gate-reference.md).
 struct TimingSample {
   struct Case {
     std::string kernel;

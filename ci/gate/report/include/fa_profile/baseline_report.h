@@ -5,7 +5,7 @@
 
 #include "fa_profile/baseline_files.h"
 
-/// What fa-profile baseline prints, as text and JSON (docs/baselines.md). Texts of files are escaped: no line can
+/// What fa-profile baseline prints, as text and JSON (docs/gate-reference.md). Texts of files are escaped: no line can
 /// command a terminal.
 namespace fa_profile::gate {
 

@@ -5,7 +5,7 @@
 #include "fa_profile/gate.h"
 #include "fa_profile/gate_state.h"
 
-/// A result of the gate in each output format (docs/gate-reports.md). The same result gives the same bytes. All texts
+/// A result of the gate in each output format (docs/gate-reference.md). The same result gives the same bytes. All texts
 /// of a result are hostile, because kernel names, origins and reasons may come from untrusted builds; each format
 /// escapes them.
 namespace fa_profile::gate {

@@ -10,7 +10,7 @@
 
 namespace fa_profile {
 
-/// Limits of what is read (docs/baselines.md).
+/// Limits of what is read (docs/gate-reference.md).
 inline constexpr std::size_t kLargestJson = std::size_t{64} << 20U;
 inline constexpr int kDeepestJson = 16;
 inline constexpr std::size_t kMostJsonValues = 2'000'000;
