@@ -177,11 +177,16 @@ void CompareCase(const ReceiptCase& given, const ReceiptCase& now, bool same_gpu
 }  // namespace
 
 Receipt NewReceipt(const std::string& library, const std::vector<std::string>& tensor_files) {
-  Receipt receipt;
+  Receipt receipt = FilesOf(library, tensor_files);
   receipt.date = UtcNow("%Y-%m-%dT%H:%M:%SZ");
   receipt.tool_version = Version();
   receipt.tool_commit = Commit();
   receipt.tool_sha256 = Sha256OfFile("/proc/self/exe");
+  return receipt;
+}
+
+Receipt FilesOf(const std::string& library, const std::vector<std::string>& tensor_files) {
+  Receipt receipt;
   receipt.library = std::filesystem::path(library).filename();
   receipt.library_sha256 = Sha256OfFile(library);
   for (const std::string& file : tensor_files) {

@@ -31,7 +31,10 @@ struct Receipt {
   std::vector<ReceiptCase> cases;
 };
 
-/// Of the files alone, as they are now. `tensor_files`: "TENSOR=FILE". Throws Error: one cannot be read.
+/// The library and the tensors' files, as they are now. `tensor_files`: "TENSOR=FILE". Throws Error: one cannot be
+/// read.
+Receipt FilesOf(const std::string& library, const std::vector<std::string>& tensor_files);
+/// The same with this tool and the date.
 Receipt NewReceipt(const std::string& library, const std::vector<std::string>& tensor_files);
 
 /// docs/receipt.schema.json. A hash of all else shows an edit by hand.
