@@ -1,4 +1,5 @@
 // Files that a run makes and leaves: when it ends, is killed, or cannot write.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -28,6 +30,50 @@ TEST_F(RecordingWriterTest, FinishLeavesOneFile) {
   EXPECT_EQ(Files(), std::vector<std::string>{"run.fap"});
   ExpectSays(ErrorOf([&] { writer.Commit(); }), "finished", "");
   ExpectSays(ErrorOf([&] { writer.Write(Session{}); }), "finished", "");
+}
+
+// Numbers of the descriptors that are open on files whose path begins so.
+std::vector<int> DescriptorsOf(const std::string& start) {
+  std::vector<int> found;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    const std::string target = fs::read_symlink(entry, ignored).string();
+    if (target.starts_with(start)) found.push_back(std::stoi(entry.path().filename().string()));
+  }
+  return found;
+}
+
+// A program that is watched closes descriptors and opens a file. Exit code 0: the file is as it was.
+void CloseTheRecording(const std::string& path, const std::string& suffix) {
+  const std::string mine = path + ".mine";
+  std::ofstream(mine) << "as I wrote it";
+  const int file = ::open(mine.c_str(), O_RDWR | O_CLOEXEC);
+  std::vector<int> taken;
+  {
+    RecordingWriter writer(path);
+    writer.Write(Case{.id = 1});
+    writer.Commit();
+    writer.Write(Case{.id = 2});
+    taken = DescriptorsOf(fs::absolute(writer.part_path()).string() + suffix);
+    EXPECT_FALSE(taken.empty());
+    for (const int number : taken) EXPECT_EQ(::dup2(file, number), number);
+    ExpectSays(ErrorOf([&] { writer.Write(Case{.id = 3}); }), "the process closed the file");
+    ExpectSays(ErrorOf([&] { writer.Commit(); }), "the process closed the file");
+  }
+  for (const int number : taken) EXPECT_EQ(::close(number), 0) << "it was the program's";
+  std::ifstream written(mine);
+  const std::string text((std::istreambuf_iterator<char>(written)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(text, "as I wrote it");
+  std::exit(::testing::Test::HasFailure() ? 1 : 0);
+}
+
+// In separate processes: SQLite remembers files that are never closed.
+TEST_F(RecordingWriterTest, AFileThatGotTheNumberOfTheRecordingIsNotWrittenTo) {
+  for (const char* suffix : {"", "-journal"}) {
+    EXPECT_EXIT(CloseTheRecording(Path(), suffix), ::testing::ExitedWithCode(0), "") << suffix;
+    fs::remove(Path() + ".part");
+    fs::remove(Path() + ".part-journal");
+  }
 }
 
 TEST_F(RecordingWriterTest, AWriterWithoutACommitLeavesNoFile) {

@@ -30,12 +30,21 @@ std::string UuidOf(CUcontext context) {
   return {uuid.bytes, sizeof uuid.bytes};
 }
 
+struct Locks {
+  std::mutex mutex;
+  std::map<std::string, Descriptor> of_gpus;  // by UUID
+};
+
+Locks& TheLocks() {
+  static auto* const locks = new Locks;  // never destroyed: held until the process is gone, or gives them back
+  return *locks;
+}
+
 // The name of a socket is taken until its last descriptor is closed, needs no file, and cannot be deleted by others.
 void Lock(const std::string& gpu_uuid) {
-  static std::mutex mutex;
-  static auto* const locks = new std::map<std::string, Descriptor>;  // never destroyed: held until the process is gone
-  const std::lock_guard lock(mutex);
-  if (locks->contains(gpu_uuid)) return;
+  Locks& locks = TheLocks();
+  const std::lock_guard lock(locks.mutex);
+  if (locks.of_gpus.contains(gpu_uuid)) return;
   Descriptor name(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -52,11 +61,17 @@ void Lock(const std::string& gpu_uuid) {
     throw Error("no lock on the GPU's counters: " + std::string(std::strerror(errno)),
                 "the program must be allowed to open a socket of the family AF_UNIX");
   }
-  locks->emplace(gpu_uuid, std::move(name));
+  locks.of_gpus.emplace(gpu_uuid, std::move(name));
 }
 
 }  // namespace
 
 void RequireCounters(const void* context) { Lock(UuidOf(static_cast<CUcontext>(const_cast<void*>(context)))); }
+
+void GiveCountersBack() {
+  Locks& locks = TheLocks();
+  const std::lock_guard lock(locks.mutex);
+  locks.of_gpus.clear();
+}
 
 }  // namespace fa_profile::collect

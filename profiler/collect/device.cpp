@@ -13,6 +13,7 @@
 #include "cuda_api.h"
 #include "cupti_library.h"
 #include "cupti_objects.h"
+#include "fa_profile/counter_lock.h"
 #include "fa_profile/counter_session.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_host.h"
@@ -152,7 +153,10 @@ Device OpenCurrentDevice() {
   return ReadDevice(ordinal, /*counters=*/true);
 }
 
-void ReleaseDevice() { CheckCuda(cudaDeviceReset(), "cudaDeviceReset"); }
+void ReleaseDevice() {
+  CheckCuda(cudaDeviceReset(), "cudaDeviceReset");
+  GiveCountersBack();
+}
 
 bool DeviceStillWorks() noexcept { return cudaDeviceSynchronize() == cudaSuccess; }
 

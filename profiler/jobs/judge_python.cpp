@@ -25,6 +25,17 @@ judge::Question PythonQuestion(const PythonOptions& options, const std::string& 
   return question;
 }
 
+judge::Answer JudgePythonCase(const judge::Question& question, const PythonOptions& options, collect::GpuApi& gpu,
+                              ProgressBar& bar) {
+  const std::string& name = question.in_python->name;
+  judge::Answer answer = AskJudge(question, name, options.kernel, gpu, bar);
+  if (answer.judgement.verdict == Judgement::Verdict::kCannotSay && answer.verification.draws == 0) {
+    constexpr int kDraws = 10;
+    answer.verification = OpenPython(options, question.device).Verify({name}, kDraws, /*seed=*/1).front().verification;
+  }
+  return answer;
+}
+
 namespace {
 
 judge::Question QuestionOf(const VerifyOptions& options, const std::string& name) {
@@ -44,10 +55,10 @@ int JudgePythonCases(const VerifyOptions& options, const std::vector<std::string
   ProgressBar bar;
   int wrong = 0;
   for (const std::string& name : cases) {
-    const judge::Answer answer = AskJudge(QuestionOf(options, name), name, options.python.kernel, *gpu, bar);
+    const judge::Answer answer = JudgePythonCase(QuestionOf(options, name), options.python, *gpu, bar);
     using Verdict = Judgement::Verdict;
     const Verdict verdict = answer.judgement.verdict;
-    if (verdict == Verdict::kWrong || verdict == Verdict::kRefused) ++wrong;
+    if (!answer.verification.correct() || verdict == Verdict::kRefused) ++wrong;
     if (verdict != Verdict::kWrong) fmt::print("{:<40} {}\n", name, Printable(Describe(answer.verification)));
     fmt::print("{:<40} {}\n", name, Printable(Describe(answer.judgement)));
   }

@@ -31,4 +31,9 @@ judge::Question BeforeRecording(judge::Question question, int draws);
 /// A question about one case of a kernel in Python. Throws Error: the program for it is missing.
 judge::Question PythonQuestion(const PythonOptions& options, const std::string& name, int device);
 
+/// The judge's answer on it. Where it cannot judge the results either, they are those that the kernel's own process
+/// compared; then `claimed_ns` is empty.
+judge::Answer JudgePythonCase(const judge::Question& question, const PythonOptions& options, collect::GpuApi& gpu,
+                              ProgressBar& bar);
+
 }  // namespace fa_profile::jobs

@@ -100,8 +100,7 @@ std::vector<python::MeasuredCase> JudgePython(const std::vector<std::string>& ca
   for (python::MeasuredCase& one : measured) {
     judge::Question question = PythonQuestion(options.python, one.name, options.device);
     question.interrupted = &python_interrupted;
-    judge::Answer answer =
-        AskJudge(BeforeRecording(question, options.draws), one.name, options.python.kernel, *gpu, bar);
+    judge::Answer answer = JudgePythonCase(BeforeRecording(question, options.draws), options.python, *gpu, bar);
     one.verification = answer.verification;
     one.judgement = std::move(answer.judgement);
     if (!IsMeasured(one)) Notice(fmt::format("{}: {}; it is not measured", one.name, Describe(*one.judgement)));

@@ -77,6 +77,7 @@ nlohmann::json LibraryProcess::Require(const nlohmann::json& task) {
     return answer.contains(key) && answer[key].is_string() ? answer[key].get<std::string>() : std::string();
   };
   if (answer.contains("refusal")) throw Error(Printable(error), Printable(text("hint")));  // a fault of the file
+  if (answer.contains("varies")) throw CannotJudge(Printable(error), "");
   throw ProcessFailed(text("api"), text("code"), Printable(error), Printable(text("hint")));
 }
 

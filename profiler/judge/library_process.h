@@ -20,6 +20,12 @@ class ProcessFailed : public Error {
   using Error::Error;
 };
 
+/// The kernel cannot be judged: nothing is said of it.
+class CannotJudge : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A process that has loaded the library (library_server.h) or the file in Python (fa_profile_worker.py). Every answer
 /// is a claim of code in it.
 class LibraryProcess {
@@ -29,7 +35,8 @@ class LibraryProcess {
 
   /// Throws ProcessFailed: no answer, or not a JSON object. Throws Error: "interrupted".
   nlohmann::json Ask(const nlohmann::json& task);
-  /// Asks, and throws ProcessFailed with the answer's "error" if it has one; Error where it is the file's fault.
+  /// Asks, and throws ProcessFailed with the answer's "error" if it has one; Error where it is the file's fault,
+  /// CannotJudge where its outputs vary in shape.
   nlohmann::json Require(const nlohmann::json& task);
   /// The last lines that the library printed. Ends the process.
   std::vector<std::string> Printed();

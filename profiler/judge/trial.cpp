@@ -104,6 +104,11 @@ Answer Trial::Run() {
       if (answer_.verification.draws_passed < answer_.verification.draws) break;
     }
     if (answer_.verification.correct()) Soak();
+  } catch (const CannotJudge& error) {
+    answer_.verification = {};
+    answer_.judgement.reason = error.message();
+    answer_.printed = worker_->Printed();
+    return answer_;
   } catch (const ProcessFailed& error) {
     return Failed(error);
   }
@@ -237,6 +242,7 @@ void Trial::RunUnwatched(const std::vector<std::size_t>& order, int chain) {
 
 // What the calls wrote to memory of the worker.
 void Trial::TakeOutputs(int chain) {
+  last_chain_ = chain;
   if (question_.in_python && chain == 0) {
     sets_->TakeOutputs(0, worker_->Require({{"do", "outputs"}}).at("outputs"));
   }
@@ -525,7 +531,7 @@ void Trial::Soak() {
   }
   // A write that comes late: the results must still be there when the device has been idle.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  sets_->FetchOutputs(single_);
+  sets_->FetchOutputs(last_chain_);
   for (std::size_t set = 0; set < expected_.size(); ++set) {
     if (!Matches(set, Present(set), ", some time after the call had ended")) ++answer_.judgement.wrong_calls;
   }

@@ -84,6 +84,7 @@ class Trial {
   int single_ = 1;                                   // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;
   double claimed_us_ = 0.0;  // of the last run, by the worker
+  int last_chain_ = 0;       // of the last calls
   std::size_t repeats_ = 1;
   Counted alone_;
   Counted timed_;

@@ -7,13 +7,17 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
 #include "fa_profile/output_path.h"
 #include "fa_profile/recording_file.h"
+#include "held_files.h"
 #include "page_checksums.h"
 #include "piece_writer.h"
 
@@ -36,6 +40,14 @@ bool RenameToFree(const std::string& from, const std::string& to) {
 void SyncDirectory(const std::string& directory) {
   const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder) ::fsync(folder.get());
+}
+
+// Keeps a connection for ever whose files are no longer this process's to write to or to close.
+void GiveUp(std::unique_ptr<Connection> connection) {
+  static std::mutex mutex;
+  static auto* const all = new std::vector<std::unique_ptr<Connection>>;
+  const std::lock_guard lock(mutex);
+  all->push_back(std::move(connection));
 }
 
 // Throws unless a recording can be made at `path`.
@@ -64,6 +76,8 @@ struct RecordingWriter::Impl {
 
   std::unique_ptr<Connection> connection;  // null after Finish()
   std::optional<PieceWriter> pieces;       // while there is a transaction
+  HeldFiles files;                         // SQLite's: the recording, and the journal of the transaction
+  bool lost = false;                       // one of them is closed, and SQLite must do nothing more
 
   // Opens the `.part` and holds its lock until the end: SQLite's own, in exclusive mode, goes with the process.
   void Open() {
@@ -153,7 +167,21 @@ struct RecordingWriter::Impl {
     connection->Execute("PRAGMA user_version=" + std::to_string(kRecordingSchemaVersion));
   }
 
-  void RequireUsable() const {
+  // SQLite would write to, and close, whatever has the numbers of its files now. So the connection is given up.
+  void RequireFiles() {
+    if (!lost && !files.Held()) {
+      lost = true;
+      pieces.reset();
+      GiveUp(std::move(connection));
+    }
+    if (lost) {
+      throw Error("the process closed the file " + part_path + ": nothing more can be written to it",
+                  "it closes descriptors that it did not open; what was committed before is in that file");
+    }
+  }
+
+  void RequireUsable() {
+    RequireFiles();
     if (!connection) throw Error(path + " is finished: nothing more can be written to it");
     if (unusable) {
       throw Error("an earlier write to " + part_path + " failed: nothing more can be written to it",
@@ -167,6 +195,7 @@ struct RecordingWriter::Impl {
     pieces->Require(piece);
     try {
       pieces->Write(piece);
+      if (files.count() == 1) files.Add(full_part_path + "-journal");
     } catch (const Error&) {
       // A refused row (a reference to nothing, an id twice) comes first in its piece and leaves no trace.
       if ((sqlite3_errcode(connection->handle()) & 0xFF) != SQLITE_CONSTRAINT) unusable = true;
@@ -190,6 +219,7 @@ RecordingWriter::RecordingWriter(std::string path, bool overwrite) : impl_(std::
   impl_->overwrite = overwrite;
   CheckTarget(impl_->full_path, overwrite);
   impl_->Open();
+  impl_->files.Add(impl_->full_part_path);
   // The schema belongs to the first transaction, so that a run killed before its first Commit() leaves an empty file.
   impl_->CreateSchema();
   impl_->pieces.emplace(*impl_->connection);
@@ -198,6 +228,11 @@ RecordingWriter::RecordingWriter(std::string path, bool overwrite) : impl_(std::
 
 RecordingWriter::~RecordingWriter() {
   if (!impl_->connection) return;
+  if (!impl_->files.Held()) {
+    impl_->pieces.reset();
+    GiveUp(std::move(impl_->connection));
+    return;
+  }
   impl_->pieces.reset();
   sqlite3* handle = impl_->connection->handle();
   const bool clean =
@@ -233,6 +268,7 @@ void RecordingWriter::Commit() {
   impl_->RequireUsable();
   impl_->unusable = true;  // until both statements have succeeded
   impl_->connection->Execute("COMMIT");
+  impl_->files.KeepFirst();
   impl_->committed = true;
   impl_->connection->Execute("BEGIN EXCLUSIVE");
   impl_->unusable = false;
@@ -243,6 +279,7 @@ void RecordingWriter::Finish() {
   impl_->unusable = true;
   impl_->connection->Execute("UPDATE session SET complete = 1; COMMIT");  // durable: synchronous=FULL
   impl_->committed = true;
+  impl_->files.KeepFirst();
   impl_->pieces.reset();
   WritePageChecksums(*impl_->connection);
   impl_->DropJournal();
@@ -256,6 +293,7 @@ void RecordingWriter::Finish() {
     throw Error("another process created " + impl_->path + " during this run",
                 "the recording is complete as " + impl_->part_path + ": rename it yourself");
   }
+  impl_->files = {};
   impl_->connection.reset();
   SyncDirectory(std::filesystem::path(impl_->full_path).parent_path());
 }
