@@ -149,6 +149,18 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(error(integer, one), "output has dtype torch.int32, the reference torch.float64")
         self.assertEqual(error(one, {**one, "place": 62}), "the shared memory is too small")
 
+    def test_outputs_whose_shapes_depend_on_the_inputs_are_no_mistake_of_the_kernel(self):
+        varies = "its outputs have other shapes for other inputs"
+        reference = KERNEL.replace('return {"twice": 2 * x', 'return torch.empty(1 if x.item() > 0 else 2)\n    return {"": x')
+        referee = Worker(self, reference)
+        self.assertEqual(referee.ask(do="describe", device=0)["error"], "")
+        output = {"name": "output", "floating": True, "dtype": "torch.float32", "place": 0}
+        errors = []
+        for shape in ([1], [2]):  # one of them is that of the first draw
+            task = {"do": "reference", "round_bits": 0, "outputs": [{**output, "shape": shape}]}
+            errors.append({referee.ask(**task, seed=seed)["error"] for seed in range(2, 14)})
+        self.assertIn({"", varies}, errors)
+
     def test_only_tensors_on_the_gpu_may_be_random(self):
         task = {"do": "draw", "seed": 3, "tensor": 0}
         other = KERNEL.replace('return torch.randn(n, device="cuda")', "return torch.randn(n), random.random()")
