@@ -79,6 +79,7 @@ TEST(JudgeKernelTest, ATolerancesWeaknessIsFoundAndAPartOfItRefusesIt) {
   EXPECT_EQ(weak.accepts, "zeros");
   EXPECT_LT(weak.part * 1e-3, 1e-4) << "zeros would still pass";
   EXPECT_EQ(Accepted({1e-7, 1e-6}, softmax, {8, 8}), "");
+  EXPECT_EQ(Accepted({1e300, 0}, softmax, {8, 8}), "zeros") << "a huge tolerance is not the result itself";
   // Rows that are equal by design: their mean is the result, but for its rounding.
   std::vector<double> equal_rows(64);
   for (std::size_t i = 0; i < equal_rows.size(); ++i) equal_rows[i] = 0.1 + 3.7 * static_cast<double>(i % 8);

@@ -93,21 +93,22 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(answer["error"], "")
         self.assertEqual([tensor["shape"] for tensor in answer["tensors"]], ["16"])  # bytes
         self.assertTrue(answer["all_fp32"])
+        self.assertEqual(answer["tolerance"], [1e-3, 1e-2])
 
     def test_the_worker_names_what_the_kernel_returns(self):
         outputs = self.loaded(KERNEL)["outputs"]
         self.assertEqual([one["name"] for one in outputs], ["output['twice']", "output['rest'] 0"])
         self.assertEqual([one["extents"] for one in outputs], [[4], [4]])
         self.assertEqual([one["input"] for one in outputs], [-1, -1])
-        self.assertEqual(outputs[0]["tolerance"], [1e-3, 1e-2])
+        self.assertEqual(outputs[0]["tolerance"], [0, 0], "the referee says it")
 
     def test_an_argument_that_is_returned_is_in_place(self):
         outputs = self.loaded(KERNEL.replace(RETURNS, "x[0] = 5\n    return x"))["outputs"]
         self.assertEqual(outputs[0]["input"], 0)
 
-    def test_integers_must_be_equal(self):
+    def test_integers_are_named_as_such(self):
         outputs = self.loaded(KERNEL.replace(RETURNS, "return x.to(torch.int64)"))["outputs"]
-        self.assertEqual((outputs[0]["format"], outputs[0]["tolerance"]), (9, [0.5, 0]))
+        self.assertEqual((outputs[0]["format"], outputs[0]["floating"]), (9, False))
 
     def test_what_is_not_a_plain_tensor_is_refused(self):
         lazy = KERNEL.replace(RETURNS, "return Lazy(x.shape, x.dtype)") + "class Lazy(torch.Tensor):\n    pass\n"
@@ -184,6 +185,8 @@ class WorkerTest(unittest.TestCase):
         worker = Worker(self, "print('loud')\n" + KERNEL)
         self.assertIn("KeyError", worker.ask(do="fly")["error"])
         self.assertIn("KeyError", worker.ask()["error"])
+        worker.channel.send(b"{")
+        self.assertIn("JSONDecodeError", json.loads(worker.channel.recv(1 << 17))["error"])
         code, out = worker.end()
         self.assertEqual((code, out), (0, b""))
         self.assertIn(b"loud", worker.err)

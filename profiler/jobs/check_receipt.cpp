@@ -66,6 +66,10 @@ ReceiptCheck CheckReceipt(const ReceiptOptions& options) {
   if (any(Judgement::Verdict::kWrong) || any(Judgement::Verdict::kRefused)) {
     return Conclude(ReceiptCheck::kDiffers, "measured again it is what the receipt says, and that is not certified");
   }
+  if (std::ranges::any_of(cases,
+                          [](const ReceiptLine& line) { return line.result == ReceiptLine::Result::kNotCompared; })) {
+    return Conclude(ReceiptCheck::kNotChecked, "certified here too, but the times of the receipt are of another GPU");
+  }
   return Conclude(ReceiptCheck::kAgrees, "measured again, it is what the receipt says");
 }
 

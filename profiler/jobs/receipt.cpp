@@ -132,7 +132,7 @@ ReceiptLine Line(bool agrees, std::string what, std::string text) {
   return {agrees ? Result::kAgrees : Result::kDiffers, std::move(what), std::move(text)};
 }
 
-// Least and largest of the bursts: the median of so many lies between them.
+// Least and largest of the bursts.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -162,11 +162,16 @@ void CompareCase(const ReceiptCase& given, const ReceiptCase& now, bool same_gpu
                      same_gpu ? "it was not timed by counters both times" : "another GPU model"});
     return;
   }
-  const bool meets = times_now->low <= times_before->high * (1.0 + kTimeSlack) &&
-                     times_now->high >= times_before->low * (1.0 - kTimeSlack);
+  const double median_before = CallNs(before).value_or(0.0);
+  const bool meets = std::fabs(CallNs(after).value_or(0.0) - median_before) <= kTimeSlack * median_before;
   lines.push_back(Line(meets, name + "time",
                        fmt::format("{} in the receipt, {} now ({:.0f} % are allowed)", Text(*times_before),
                                    Text(*times_now), 100 * kTimeSlack)));
+  const bool same_tolerance = before.weak_tolerance == after.weak_tolerance;
+  lines.push_back(Line(same_tolerance, name + "weak tolerance",
+                       same_tolerance
+                           ? (after.weak_tolerance.empty() ? "none" : after.weak_tolerance)
+                           : "the receipt says '" + before.weak_tolerance + "', now '" + after.weak_tolerance + "'"));
   const double counted = before.timed_instructions;
   lines.push_back(Line(std::fabs(after.timed_instructions - counted) <= kCounterSlack * counted,
                        name + "instructions of a call",

@@ -298,14 +298,19 @@ void CopyFromImported(const DeviceMemory& to, const ImportedMemory& from, std::s
 
 View::View(const ImportedMemory& memory, std::size_t offset, const ViewLayout& layout, std::size_t element_bytes)
     : layout_(layout), element_bytes_(element_bytes) {
-  std::size_t last = 0;
+  std::size_t bytes = element_bytes;
   count_ = 1;
   for (int axis = 0; axis < layout.rank; ++axis) {
-    if (layout.extents[axis] < 0 || layout.strides[axis] < 0) throw Error("a tensor of the worker has a bad layout");
-    count_ *= static_cast<std::size_t>(layout.extents[axis]);
-    if (layout.extents[axis] > 0) last += static_cast<std::size_t>((layout.extents[axis] - 1) * layout.strides[axis]);
+    const auto extent = static_cast<std::size_t>(layout.extents[axis]);
+    std::size_t step = 0;
+    if (layout.extents[axis] < 0 || layout.strides[axis] < 0 || __builtin_mul_overflow(count_, extent, &count_) ||
+        __builtin_mul_overflow(static_cast<std::size_t>(layout.strides[axis]), element_bytes, &step) ||
+        __builtin_mul_overflow(step, extent == 0 ? 0 : extent - 1, &step) ||
+        __builtin_add_overflow(bytes, step, &bytes)) {
+      throw Error("a tensor of the worker has a bad layout");
+    }
   }
-  if (count_ > 0) start_ = memory.At(offset, (last + 1) * element_bytes);
+  if (count_ > 0) start_ = memory.At(offset, bytes);
 }
 
 void View::GatherTo(const DeviceMemory& dense) const {

@@ -44,6 +44,7 @@ LibraryProcess::LibraryProcess(const Question& question, bool with_gpu, int shar
                                      ? question.in_python->python + " " +
                                            question.in_python->kernel.substr(0, question.in_python->kernel.rfind(':'))
                                      : "fa-profile verify --kernel-lib " + question.library)),
+      is_referee_(!with_gpu),
       seconds_(question.seconds),
       interrupted_(question.interrupted),
       session_(question.in_python ? question.in_python->python : question.program, Command(question),
@@ -77,7 +78,7 @@ nlohmann::json LibraryProcess::Require(const nlohmann::json& task) {
     return answer.contains(key) && answer[key].is_string() ? answer[key].get<std::string>() : std::string();
   };
   if (answer.contains("refusal")) throw Error(Printable(error), Printable(text("hint")));  // a fault of the file
-  if (answer.contains("varies")) throw CannotJudge(Printable(error), "");
+  if (is_referee_ && answer.contains("varies")) throw CannotJudge(Printable(error), "");
   throw ProcessFailed(text("api"), text("code"), Printable(error), Printable(text("hint")));
 }
 

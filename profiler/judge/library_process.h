@@ -46,6 +46,7 @@ class LibraryProcess {
 
   std::string kernel_;  // "kernel library x.so"
   std::string debugger_;
+  bool is_referee_;
   double seconds_;
   const std::atomic<bool>* interrupted_;
   ChildSession session_;

@@ -77,7 +77,7 @@ Answer Trial::Run() {
   const double bytes = loaded.value("bytes", 0.0);
   if (std::isfinite(flops) && flops > 0) answer_.work.flops = flops;
   if (std::isfinite(bytes) && bytes > 0) answer_.work.bytes = bytes;
-  if (question_.in_python) AddOutputs(loaded);
+  if (question_.in_python) AddOutputs(loaded, {described.at("tolerance").at(0), described.at("tolerance").at(1)});
   all_fp32_ = described.value("all_fp32", true) &&
               std::ranges::all_of(statement_.tensors, [&](const TensorDescription& tensor) {
                 const bool is_bytes = question_.in_python && !tensor.is_compared();
@@ -96,8 +96,8 @@ Answer Trial::Run() {
   try {
     (void)worker_->Require({{"do", "open"}, {"sets", sets_->Handles()}});
     Warm();
-    const int rounds =
-        std::max(2, static_cast<int>((question_.draws + static_cast<int>(kSets) - 1) / static_cast<int>(kSets)));
+    const std::size_t sets = std::min(kSets, sets_->count());
+    const int rounds = std::max(2, static_cast<int>((static_cast<std::size_t>(question_.draws) + sets - 1) / sets));
     for (int round = 0; round < rounds && answer_.verification.error.empty(); ++round) {
       Round(round);
       if (progress_) progress_(round + 1, rounds);
@@ -135,7 +135,7 @@ void Trial::OpenWitness() {
 }
 
 // What a kernel in Python returned in its first call. An argument among them is in place.
-void Trial::AddOutputs(const nlohmann::json& loaded) {
+void Trial::AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance) {
   const std::size_t inputs = statement_.tensors.size();
   outputs_ = loaded.at("outputs");
   for (nlohmann::json& output : outputs_) {
@@ -144,6 +144,11 @@ void Trial::AddOutputs(const nlohmann::json& loaded) {
                                     {"parameters", none},    {"tensors", nlohmann::json::array({output})},
                                     {"has_reference", true}, {"has_check", false}};
     TensorDescription tensor = StatementFromMessage(message.dump()).tensors.front();
+    constexpr double kWhole = 0.5;  // whole numbers must be equal
+    tensor.tolerance = IsInteger(tensor.format) ? Tolerance{kWhole, 0.0} : tolerance;
+    tensor.role = FA_PROFILE_OUTPUT;
+    tensor.draw = {};
+    tensor.file.clear();
     const std::int64_t argument = output.at("input");
     if (argument < 0) {
       output["tensor"] = statement_.tensors.size();
@@ -319,7 +324,12 @@ void Trial::RunApart() {
   if (!witness_ || single_ == 0 || chain_ == single_) return;
   constexpr std::size_t kCalls = 300;
   const std::vector<std::size_t> order = Shuffled(kCalls / sets_->count());
-  apart_ns_ = RunWatched(order, single_).busy_ns / static_cast<double>(order.size());
+  const Watched seen = RunWatched(order, single_);
+  const auto calls = static_cast<double>(order.size());
+  apart_ns_ = seen.busy_ns / calls;
+  if (seen.instructions / calls < alone_.lowest_instructions * (1.0 - kMostSpread)) {
+    Refuse("calls in separate graphs execute fewer instructions than verified ones");
+  }
 }
 
 std::vector<const DeviceMemory*> Trial::Present(std::size_t set) const {

@@ -16,6 +16,9 @@ namespace fa_profile::judge {
 /// Of the SM cycles. Fewer cycles of tensor pipes are noise: kernels without matrix products have some.
 inline constexpr double kTensorPart = 0.02;
 
+/// Of the instructions of a call: as much as they may differ from round to round and still explain a difference.
+inline constexpr double kMostSpread = 0.1;
+
 /// One trial of a kernel: rounds of fresh inputs. In each the worker computes calls alone and then bursts of calls, all
 /// on the judge's tensors; the judge reads the results, and only then asks the referee what they must be.
 class Trial {
@@ -34,7 +37,7 @@ class Trial {
 
   Answer Failed(const ProcessFailed& error);
   void OpenWitness();
-  void AddOutputs(const nlohmann::json& loaded);
+  void AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance);
   nlohmann::json MakeGraphs(int chain);
   std::vector<std::size_t> ArrayCounts() const;
   nlohmann::json ReferenceTask(std::size_t set, int bits) const;

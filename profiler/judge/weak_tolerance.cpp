@@ -70,11 +70,16 @@ double RoundToBits(int bits, double value) {
 WeakTolerance FindWeakTolerance(NumberFormat format, const Tolerance& tolerance, std::span<const double> expected,
                                 std::span<const std::int64_t> extents) {
   constexpr double kMargin = 4.0;
-  constexpr double kSame = 1e-6;  // of the tolerance: that is the result, but for float64's rounding
+  constexpr double kSame = 1e-12;  // of the largest value: that is the result, but for float64's rounding
   WeakTolerance found;
+  double largest = 0.0;
+  for (const double value : expected) {
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  }
   const auto attempt = [&](const std::vector<double>& given, const std::string& words) {
+    if (LargestRatio({kSame * largest, 0.0}, expected, given) <= 1.0) return;
     const double ratio = LargestRatio(tolerance, expected, given);
-    if (ratio < kSame || ratio > 1.0) return;
+    if (ratio > 1.0) return;
     if (found.accepts.empty()) found.accepts = words;
     found.part = std::min(found.part, ratio / kMargin);
   };

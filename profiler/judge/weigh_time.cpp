@@ -15,7 +15,6 @@ namespace {
 // Of the instructions of a verified call that a timed one may lack: waiting loops differ from run to run.
 constexpr double kInstructionSlack = 0.02;
 constexpr double kTensorSlack = 0.10;
-// of the SM cycles; fewer tensor cycles are noise: kernels without products have some
 // A call in a chain may take less than one alone, by the gap between graphs and by what dependent launch hides.
 constexpr double kGapNs = 3000.0;
 constexpr double kPythonGapNs = 40000.0;  // as long as Python may take to launch a graph
@@ -38,7 +37,8 @@ void Trial::WeighTime() {
   if (!alone_.sum.quiet_after || !timed_.sum.quiet_after) {
     Refuse("the GPU still works when the calls' stream is done: work is on another stream, or comes later");
   }
-  const double spread = alone_.highest_instructions - alone_.lowest_instructions;
+  const double spread =
+      std::min(alone_.highest_instructions - alone_.lowest_instructions, kMostSpread * alone_.lowest_instructions);
   const double least = alone_.lowest_instructions * (1.0 - kInstructionSlack) - spread;
   if (timed_.lowest_instructions < least) {
     Refuse(fmt::format("a timed call executes {:.4g} instructions, a verified one {:.4g}: timed calls do less",
@@ -131,7 +131,15 @@ Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::fu
     std::random_device device;
     seeded.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
   }
-  Answer answer = Trial(seeded, gpu, progress).Run();
+  Answer answer;
+  try {
+    answer = Trial(seeded, gpu, progress).Run();
+  } catch (const nlohmann::json::exception&) {  // of another type than the protocol's
+    answer.verification.error = "its process sent an answer that cannot be read";
+    answer.verification.draws = 1;
+    answer.judgement.verdict = Judgement::Verdict::kWrong;
+    answer.judgement.reason = fa_profile::Describe(answer.verification);
+  }
   answer.seed = seeded.seed;
   return answer;
 }
