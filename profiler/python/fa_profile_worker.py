@@ -401,14 +401,6 @@ class Server:
         return {"outputs": [self.views(self.kept[number]) if number in self.kept else [] for number in range(len(self.sets))]}
 
 
-def close_memory():
-    """Other processes of the same user can neither read nor change this one's memory and descriptors."""
-    try:
-        ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
-    except (AttributeError, OSError):
-        pass
-
-
 def serve(server, channel):
     while True:
         try:
@@ -437,7 +429,6 @@ def main(arguments):
     parser.add_argument("--case", required=True)
     options = parser.parse_args(arguments)
     runner.end_with_parent()
-    close_memory()
     os.dup2(2, 1)  # what the kernel prints is not fa-profile's report
     channel = socket.socket(fileno=CHANNEL)
     try:
