@@ -34,7 +34,8 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   help::AddNumber(*verify, "--seed", options.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U);
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
   help::AddNumber(*verify, "--calls", options.calls, "Calls of a library's kernel to compare in all", 0, 1'000'000);
-  verify->add_flag("!--no-timing", options.timing, "Only results: for runs under compute-sanitizer");
+  verify->add_flag_callback(
+      "--no-timing", [&options] { options.timing = false; }, "Only results: for runs under compute-sanitizer");
   verify->add_flag("--accept-weak-tolerance", options.accept_weak_tolerance,
                    "Apply a library's tolerance as it is, though zeros or a mean pass it");
   verify->add_option("--receipt", options.receipt, "Write what was judged of the kernel library to this file")

@@ -35,7 +35,7 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   // Wrong input is an error before the missing GPU is. A kernel library has other names.
   if (options.kernel_libraries.empty()) (void)MatchKernels(options.kernel_pattern, kernels);
   if (!options.gpu_only_option.empty()) {
-    throw Error(options.gpu_only_option + " needs a GPU (" + why_no_gpu + "), and a replay has none",
+    throw Error(options.gpu_only_option + " needs a GPU, which this machine does not have (" + why_no_gpu + ")",
                 "without a GPU use only --ncu-set, --kernel, --shape, --causal, --details, --summary, --explain, "
                 "--phase-map, --phase-from and --format, or report FILE.fap");
   }
