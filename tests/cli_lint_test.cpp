@@ -135,20 +135,42 @@ TEST_F(CliLintTest, APackageWithoutAttentionIsAnEmptyTable) {
   ExpectRefused("--from-wheel missing.whl", "missing.whl", "");
 }
 
-TEST_F(CliLintTest, EqualCubinsOfAPackageAreDisassembledOnceAndOthersTogether) {
+TEST_F(CliLintTest, EqualCubinsOfAPackageAreDisassembledOnceAndThoseOfSeveralFilesTogether) {
   std::filesystem::create_directories(folder_ / "package");
-  for (const char* const copy : {"a.cubin", "b.cubin", "c.cubin"}) {
+  for (const char* const copy : {"a.cubin", "b.cubin", "d.cubin"}) {
     std::filesystem::copy(lint_, folder_ / "package" / copy);
   }
+  std::filesystem::copy(cubins_ + "sm_90a.cubin", folder_ / "package/c.cubin");
   const std::string script = (folder_ / "nvdisasm").string();
   std::ofstream(script) << "#!/bin/sh\necho run >> '" << (folder_ / "runs").string() << "'\nexec '"
                         << sass::FindNvdisasm().value() << "' \"$@\"\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const Outcome outcome = Run("--from-wheel package", "FA_PROFILE_NVDISASM=" + script);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(Contains(outcome.out, "33 kernels in 3 files: ")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "35 kernels in 4 files: ")) << outcome.out;
   EXPECT_EQ(ReadFile(folder_ / "runs"), "run\n");
-  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(WithoutProgress(outcome.err), "");
+}
+
+TEST_F(CliLintTest, RowsAndSkippedFilesOfAPackageComeInItsOrder) {
+  std::filesystem::create_directories(folder_ / "package");
+  std::ofstream(folder_ / "map.yaml") << "phases:\n  qk:\n    opcodes: [HMMA]\n  pv:\n    opcodes: [STG]\n";
+  std::filesystem::copy(lint_, folder_ / "package/a.cubin");
+  std::ofstream(folder_ / "package/b.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 2000);
+  std::filesystem::copy(cubins_ + "sm_80.cubin", folder_ / "package/c.cubin");
+  std::filesystem::copy(lint_, folder_ / "package/d.cubin");
+  std::ofstream(folder_ / "package/e.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 3000);
+  const Outcome outcome = Run("--from-wheel package --format json --phase-map map.yaml");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  std::vector<std::string> rows;
+  std::vector<std::string> skipped;
+  for (const nlohmann::json& kernel : json.at("kernels")) {
+    if (rows.empty() || rows.back() != kernel.at("file")) rows.push_back(kernel.at("file"));
+  }
+  for (const nlohmann::json& file : json.at("package").at("skipped")) skipped.push_back(file.at("file"));
+  EXPECT_EQ(rows, (std::vector<std::string>{"a.cubin", "d.cubin"}));
+  EXPECT_EQ(skipped, (std::vector<std::string>{"b.cubin", "e.cubin"}));
 }
 
 TEST_F(CliLintTest, APackageWithoutGpuCodeIsAnErrorWithItsCure) {

@@ -18,7 +18,7 @@ struct PackageWatch {
 };
 
 /// Lints every attention kernel of a Python package, a wheel or a folder: of `request` all but its files count. Several
-/// threads work, each with the cubins of one run of nvdisasm. Equal cubins are disassembled once.
+/// threads work, each with the cubins of one run of nvdisasm, of whatever files. Equal cubins are disassembled once.
 ///
 /// What cannot be read is counted with its reason. Throws Error: nvdisasm is missing; the package cannot be read
 /// (ForEachCodeFile()); no file in it has GPU code, or none for the request's architecture; no kernel in it matches the
