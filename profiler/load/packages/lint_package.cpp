@@ -179,7 +179,7 @@ class PackageLinter {
   /// Adds a cubin to the rows, and to the batch of its architecture. A batch starts when it has so much code that
   /// starting nvdisasm costs little, or when too many rows wait for its first cubin.
   void Queue(Part queued) {
-    constexpr std::uint64_t kEnoughCode = std::uint64_t{1} << 19U;
+    constexpr std::uint64_t kEnoughCode = std::uint64_t{1} << 21U;
     constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24U;
     constexpr std::size_t kMostWaiting = 1024;
     std::optional<std::string> full;
