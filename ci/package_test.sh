@@ -88,14 +88,14 @@ expect 0 'softmax' "$program" report "$tree"/share/fa-profile/recordings/*-ladde
 expect 0 'flash_fwd_kernel' "$program" report "$tree/share/fa-profile/recordings/pytorch-sdpa.fap"
 # The doors that the README names, from the packed files alone.
 recordings=$tree/share/fa-profile/recordings
-expect 0 'rung' "$program" report "$recordings/h200-ladder-full.fap" --summary
+expect 0 'rung' "$program" report "$recordings/h100-ladder-full.fap" --summary
 expect 0 'fa-profile' "$program" report "$recordings/h100-hopper.fap"
 expect 0 'fa-profile' "$program" diff "$recordings/hopper/1-plain.fap" "$recordings/hopper/8-sums.fap"
 expect 0 '' "$program" report "$recordings/pytorch-sdpa.fap" --format html -o sdpa.html
 expect 0 '' "$program" report "$recordings/pytorch-sdpa.fap" --format perfetto -o sdpa.pftrace
-expect 0 'serial-softmax' "$program" report "$recordings/h200-ladder-full.fap" --explain serial-softmax
-expect 0 'mma' "$program" report "$recordings/h200-ladder-full.fap" --source --kernel '^mma$'
-expect 0 '' "$program" textfile "$recordings/h200-ladder-full.fap" -o a.prom
+expect 0 'serial-softmax' "$program" report "$recordings/h100-ladder-full.fap" --explain serial-softmax
+expect 0 'mma' "$program" report "$recordings/h100-ladder-full.fap" --source --kernel '^mma$'
+expect 0 '' "$program" textfile "$recordings/h100-ladder-full.fap" -o a.prom
 expect 0 '' "$program" new kernel-lib mine
 expect 2 'needs a GPU' "$program" selftest
 expect 2 'checkout' "$program" demo

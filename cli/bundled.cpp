@@ -23,11 +23,6 @@ std::string BundledRecording() {
               "reinstall, or give a recording of your own: fa-profile report FILE.fap");
 }
 
-std::string BundledRecordingOfRung8() {
-  constexpr const char* kRung8 = "h100-hopper.fap";
-  return FindBundled("recordings", "recordings", kRung8).value_or(kRung8);
-}
-
 void RefuseBundledFolder(const std::string& folder) {
   const std::optional<std::string> path = FindBundled("recordings", "recordings", kRecording);
   std::error_code ignored;

@@ -7,9 +7,6 @@ namespace fa_profile::cli {
 /// Path of the recording that comes with the program. Throws Error when it is missing.
 std::string BundledRecording();
 
-/// Path of the one that has rung 8; its name alone when it is missing.
-std::string BundledRecordingOfRung8();
-
 /// Throws Error when `folder` is the one with that recording: serve would move it away.
 void RefuseBundledFolder(const std::string& folder);
 

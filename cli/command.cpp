@@ -4,7 +4,6 @@
 #include "fa_profile/error.h"
 #include "fa_profile/phase_map_file.h"
 #include "fa_profile/usage_errors.h"
-#include "formats.h"
 
 namespace fa_profile::cli {
 
@@ -70,11 +69,6 @@ void AddLength(CLI::App& app, ReportFilter& filter) {
   CLI::Option* const details =
       app.add_flag("--details", filter.details, "Everything of each kernel; the default for one kernel at one shape");
   app.add_flag("--summary", filter.summary, "Tables and findings, also of one kernel at one shape")->excludes(details);
-}
-
-void CheckTextOptions(const CLI::App& app, const Format& format) {
-  if (format.for_people) return;
-  RefuseOptions(app, {"--bars", "--details"}, std::string(" has no effect with --format ") + format.name);
 }
 
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation) {

@@ -33,6 +33,10 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
   help::AddNumber(*verify, "--seed", options.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U);
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
+  help::AddNumber(*verify, "--calls", options.calls, "Calls of a library's kernel to compare in all", 0, 1'000'000);
+  verify->add_flag("!--no-timing", options.timing, "Only results: for runs under compute-sanitizer");
+  verify->add_flag("--accept-weak-tolerance", options.accept_weak_tolerance,
+                   "Apply a library's tolerance as it is, though zeros or a mean pass it");
   invocation.When(*verify, [arguments, verify] {
     const jobs::PythonOptions& python = arguments->options.python;
     RequirePythonKernel(*verify, python);
@@ -57,7 +61,10 @@ void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
   child->add_option("--draws", options.draws);
   child->add_option("--seed", options.seed);
   child->add_option("--device", options.device);
-  invocation.When(*child, [arguments]() -> int {
+  const auto serve = std::make_shared<bool>(false);
+  child->add_flag("--serve", *serve);
+  invocation.When(*child, [arguments, serve]() -> int {
+    if (*serve) jobs::ServeKernelLibrary(arguments->options);
     arguments->options.shapes = arguments->shapes.Parse();
     jobs::RunKernelLibrary(arguments->options);
   });

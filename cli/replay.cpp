@@ -16,21 +16,6 @@
 
 namespace fa_profile::cli {
 
-namespace {
-
-// A pattern that matches no recorded kernel but one of the ladder is that of rung 8.
-void RequireRecorded(const std::string& pattern, const std::vector<std::string>& recorded) {
-  try {
-    (void)MatchKernels(pattern, recorded);
-  } catch (const Error&) {
-    (void)MatchKernels(pattern, jobs::KnownKernels());
-    throw Error("no GPU here, and the bundled recording has rungs 1 to 7 alone: '" + pattern + "' matches none of them",
-                "for rung 8, measured on an H100: fa-profile report " + BundledRecordingOfRung8());
-  }
-}
-
-}  // namespace
-
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   if (!options.metrics.empty()) RequireKnownCounters(options.metrics, jobs::KnownCounters());
   const std::string path = BundledRecording();
@@ -48,7 +33,7 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
     }
   }
   // Wrong input is an error before the missing GPU is. A kernel library has other names.
-  if (options.kernel_libraries.empty()) RequireRecorded(options.kernel_pattern, kernels);
+  if (options.kernel_libraries.empty()) (void)MatchKernels(options.kernel_pattern, kernels);
   if (!options.gpu_only_option.empty()) {
     throw Error(options.gpu_only_option + " needs a GPU (" + why_no_gpu + "), and a replay has none",
                 "without a GPU use only --ncu-set, --kernel, --shape, --causal, --details, --summary, --explain, "
@@ -76,9 +61,6 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   ReportFilter filter = options.report;
   filter.entries = {.kernel_pattern = options.kernel_pattern, .shapes = options.shapes};
   PrintReport(path, *options.format, filter);
-  if (options.format->for_people && options.kernel_pattern.empty() && filter.explain.empty()) {
-    std::cout << "Rung 8, hopper, is in another recording: fa-profile report " << BundledRecordingOfRung8() << '\n';
-  }
   return kExitFine;
 }
 

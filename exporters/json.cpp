@@ -260,8 +260,8 @@ Json ToJson(const CallTimeline& t) {
 }
 
 Json ToJson(const Finding& f) {
-  return {
-      {"id", f.id}, {"phase", KnownText(f.phase)}, {"evidence", f.evidence}, {"cure", f.cure}, {"weight", f.weight}};
+  return {{"id", f.id},     {"phase", KnownText(f.phase)}, {"evidence", f.evidence},
+          {"cure", f.cure}, {"cause", KnownText(f.cause)}, {"weight", f.weight}};
 }
 
 Json ToJson(const KernelUse& u) {
@@ -426,7 +426,10 @@ Json ToJson(const KernelLint& k) {
                {"findings", ToArray(k.findings)}};
   // Machine code alone has no grid and no cost.
   if (k.occupancy) json["occupancy"].erase("waves");
-  for (Json& finding : json["findings"]) finding.erase("weight");
+  for (Json& finding : json["findings"]) {
+    finding.erase("cause");
+    finding.erase("weight");
+  }
   return json;
 }
 

@@ -76,7 +76,7 @@ std::vector<KernelFindings> FindingsByKernel(const Profile& profile) {
 
 std::string Where(const Found& found) {
   if (!found.entry->shape) return "";
-  const std::string shape = " at " + found.entry->shape->ToString();
+  std::string shape = " at " + found.entry->shape->ToString();
   if (found.shapes == 1) return shape;
   return fmt::format("{} and {} other shape{}", shape, found.shapes - 1, found.shapes == 2 ? "" : "s");
 }

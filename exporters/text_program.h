@@ -14,12 +14,12 @@ namespace fa_profile::exporters {
 /// Columns of a kernel's name where it wraps.
 inline constexpr std::size_t kLongestWrappedKernel = 120;
 
-/// At most fifteen lines (at 100 columns) for a reader who sees no more: what ran, how busy the GPU was, which kernels took
-/// the time and why, what memory operations took, and where NVTX ranges point. `profile` has a program.
+/// At most fifteen lines (at 100 columns) for a reader who sees no more: what ran, how busy the GPU was, which kernels
+/// took the time and why, what memory operations took, and where NVTX ranges point. `profile` has a program.
 void WriteProgramSummary(TextPage& page, const Profile& profile);
 
-/// Kernels, memory operations and NVTX ranges, a table each; what took less than a thousandth is folded into a line, and
-/// so are rows after the first ten without `details`. `profile` has a program.
+/// Kernels, memory operations and NVTX ranges, a table each; what took less than a thousandth is folded into a line,
+/// and so are rows after the first ten without `details`. `profile` has a program.
 void WriteProgramTables(TextPage& page, const Profile& profile, bool details);
 
 /// A block for each NVTX range of `paths`: its kernels, and what was found in them. `profile` has a program.
@@ -34,8 +34,8 @@ std::string WhyText(const TextPage& page, const ProfileEntry& entry);
 /// "cublas", of a part "cublas/qk".
 std::string NameOf(const ProfileEntry& entry);
 
-/// What a report shows of kernels: in recording order; of a watched program first, and most time first, the classes that
-/// have counters or a finding.
+/// What a report shows of kernels: in recording order; of a watched program first, and most time first, the classes
+/// that have counters or a finding.
 std::vector<const ProfileEntry*> ShownEntries(const Profile& profile);
 
 /// Whether more is known of an entry than how often a watched program launched it, and when.

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "compare_tensor.h"
-#include "extents.h"
-#include "tensor_file.h"
+#include "fa_profile/compare_tensor.h"
+#include "fa_profile/extents.h"
+#include "fa_profile/tensor_file.h"
 
 namespace fa_profile {
 namespace {

@@ -1,4 +1,4 @@
-#include "compare_tensor.h"
+#include "fa_profile/compare_tensor.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "mixed_bits.h"
+#include "fa_profile/mixed_bits.h"
 
 namespace fa_profile {
 namespace {

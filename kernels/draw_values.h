@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "kernel_description.h"
+#include "fa_profile/kernel_description.h"
 
 namespace fa_profile {
 

@@ -1,4 +1,4 @@
-#include "kernel_description.h"
+#include "fa_profile/kernel_description.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <limits>
 
-#include "extents.h"
 #include "fa_profile/error.h"
+#include "fa_profile/extents.h"
 #include "fa_profile/text.h"
 
 namespace fa_profile {

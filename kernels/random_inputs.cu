@@ -1,5 +1,5 @@
 #include "cuda_result.h"
-#include "mixed_bits.h"
+#include "fa_profile/mixed_bits.h"
 #include "random_inputs.h"
 
 namespace fa_profile {

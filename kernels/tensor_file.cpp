@@ -1,4 +1,4 @@
-#include "tensor_file.h"
+#include "fa_profile/tensor_file.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "extents.h"
 #include "fa_profile/error.h"
+#include "fa_profile/extents.h"
 #include "fa_profile/files.h"
 #include "fa_profile/text.h"
 

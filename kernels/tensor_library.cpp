@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "draw_values.h"
-#include "extents.h"
+#include "fa_profile/extents.h"
+#include "fa_profile/tensor_file.h"
 #include "fa_profile/text.h"
-#include "tensor_file.h"
 
 namespace fa_profile {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/kernel_description.h"
 #include "fa_profile/shape.h"
-#include "kernel_description.h"
 #include "shared_library.h"
 
 namespace fa_profile {

@@ -4,7 +4,7 @@
 
 #include "check_results.h"
 #include "cuda_result.h"
-#include "extents.h"
+#include "fa_profile/extents.h"
 #include "nvtx_scope.h"
 
 namespace fa_profile {

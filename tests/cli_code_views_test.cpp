@@ -258,7 +258,7 @@ TEST_F(CliCodeViewsTest, ComparedPhasesAgreeOnTheLadder) {
     EXPECT_TRUE(kernel.at("unnamed").is_null());
   }
   const std::string text = Run(mma_ + "--compare-phases").out;
-  for (const char* const part : {"98.8 % of the samples have the same name", "named %", "inferred %", "difference"}) {
+  for (const char* const part : {"% of the samples have the same name", "named %", "inferred %", "difference"}) {
     EXPECT_TRUE(Contains(text, part)) << text;
   }
 }
@@ -266,7 +266,10 @@ TEST_F(CliCodeViewsTest, ComparedPhasesAgreeOnTheLadder) {
 TEST_F(CliCodeViewsTest, WhereOneWayIsMissingTheComparisonSaysWhich) {
   const json refused = Json(ladder_ + " --kernel cublas --shape 1,8,512,64 --compare-phases").at("kernels");
   ASSERT_EQ(refused.size(), 3U);
-  for (const json& kernel : refused) EXPECT_FALSE(kernel.at("refusal").is_null());
+  for (const json& kernel : refused) {  // of cuBLAS the recording has no code
+    EXPECT_EQ(kernel.at("refusal").is_null(), kernel.at("part") != "softmax");
+    EXPECT_EQ(kernel.at("missing").is_null(), kernel.at("part") == "softmax");
+  }
   const std::string text = Run(pytorch_ + " --kernel flash_fwd --compare-phases").out;
   EXPECT_TRUE(Contains(text, "no line information, so no phase functions are known"));
   EXPECT_TRUE(Contains(text, "inferred %"));

@@ -5,6 +5,7 @@ What is judged how is tested with the judge (judge_test and its likes); here tha
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -208,6 +209,26 @@ class CliGateTest(unittest.TestCase):
         self.assertEqual(code, 0)
         for kernel in ("minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"):
             self.assertRegex(out, rf"PASS +{kernel} 1,8,512,64: the same machine code")
+
+    def test_code_that_redact_removed_leaves_its_case_incomplete(self):
+        # Of cuBLAS the bundled recording has no code. On both sides: counters and times alone are compared.
+        kept = pathlib.Path(self.folder.name) / "kept.json"
+        code, out, err = run("--candidate", LADDER, "--baseline", LADDER, "--save", kept)
+        self.assertEqual(code, 0, out + err)
+        self.assertTrue(out.startswith("PASS: "), out)
+        for side in ("base", "candidate"):
+            self.assertEqual(out.count(f"{side}: no machine code of cublas in the recording: code removed"), 1, out)
+        # As if the base had code of it:
+        base = json.loads(kept.read_text())
+        code_of = {case["kernel"]: case.get("code", []) for case in base["cases"]}
+        self.assertEqual([kernel for kernel, functions in code_of.items() if not functions], ["cublas"])
+        for case in base["cases"]:
+            case["code"] = case.get("code") or code_of["tiled"]
+        whole = self.file("whole.json", json.dumps(base))
+        code, out, err = run("--candidate", LADDER, "--baseline", whole, "--strict")
+        self.assertEqual(code, 3, out + err)
+        self.assertEqual(len(re.findall(r"(?m)^INCONCLUSIVE cublas \S+: no machine code in the candidate$", out)), 3, out)
+        self.assertNotIn("REGRESSION", out)
 
     def test_every_report_is_written_whole(self):
         folder = pathlib.Path(self.folder.name)

@@ -230,7 +230,7 @@ TEST_F(CliLintTest, APackageIsToldFromAFile) {
 }
 
 TEST_F(CliLintTest, AMissingTemporaryFolderIsAnErrorWithItsCure) {
-  ExpectRefused(lint_, "cannot create a temporary folder in /nosuch", "set TMPDIR to a writable folder",
+  ExpectRefused(lint_, "cannot create a temporary file in /nosuch", "set TMPDIR to a writable folder",
                 "TMPDIR=/nosuch");
 }
 

@@ -32,7 +32,6 @@ class CliOutsideFilesTest : public FolderTest {
             "diff " + good + " " + file,
             "lint " + file,
             "lint --phase-map " + file + " " + cubin,
-            "doctor " + file,
             "gate --candidate " + file + " --baseline " + good,
             "gate --candidate " + good + " --baseline " + file,
             "gate --candidate " + good + " --baseline " + good + " --thresholds " + file,
@@ -70,6 +69,7 @@ TEST_F(CliOutsideFilesTest, ANamedPipeIsRefusedWhereverAFileIsExpected) {
     ASSERT_EQ(mkfifo((folder_ / name).c_str(), 0600), 0);
     ExpectEveryCommandRefuses(name);
   }
+  EXPECT_EQ(RunInShell(folder_, FA_PROFILE_PROGRAM " doctor pipe.fap").exit_code, 2);
 }
 
 TEST_F(CliOutsideFilesTest, AnEmptyFileOf8GigabytesIsRefusedWhereverAFileIsExpected) {

@@ -48,6 +48,7 @@ RULE = {
     "kernels": (MODEL | {"profiler/base/readers"}, {"cuda", "cublas", "nvtx", "json"} | TEXT),
     "profiler/collect/control": (MODEL, {"re2"} | TEXT),
     "profiler/collect": (MODEL | {"profiler/collect/control"}, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
+    "profiler/judge": (MODEL | {"kernels", "profiler/collect/control"}, {"cuda", "json", "fmt"}),
     "profiler/store": (MODEL, {"sqlite", "zstd"} | TEXT),
     "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect/control", "profiler/collect"}, TEXT),
     "profiler/sass": (MODEL, {"json", "zstd"} | TEXT),
@@ -81,7 +82,7 @@ RULE = {
     "profiler/jobs": (
         CODE
         | {"kernels", "ci/gate/files", "ci/gate/judge"}
-        | {f"profiler/{room}" for room in ("base/readers", "collect/control", "collect", "store", "inject", "load", "python")},
+        | {f"profiler/{room}" for room in ("base/readers", "collect/control", "collect", "store", "inject", "load", "python", "judge")},
         {"json"} | TEXT,
     ),
     "cli/help": (BASE, {"cli11", "fmt"}),
@@ -110,6 +111,7 @@ NAMESPACE = {
     "exporters/top": "fa_profile::top",
     "exporters/watch": "fa_profile::watch",
     "ci/gate": "fa_profile::gate",
+    "profiler/judge": "fa_profile::judge",
     "profiler/jobs": "fa_profile::jobs",
     "cli/help": "fa_profile::help",
     "python": "fa_profile::py",

@@ -1,4 +1,4 @@
-#include "extents.h"
+#include "fa_profile/extents.h"
 
 #include <gtest/gtest.h>
 

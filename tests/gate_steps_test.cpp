@@ -2,9 +2,11 @@
 // executes more of something, and backwards each step that is longer than the error term is one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/gate.h"
@@ -117,29 +119,66 @@ TEST(GateStepsTest, BytesThatTmaStoresAreNotCountedAndSoNotBetter) {
   EXPECT_FALSE(Recorded("hopper/5-tma-store").processes.at(0).values.at(0).contains(key));
 }
 
+const Evidence& Ladder() {
+  static const Evidence ladder = LoadEvidence({FA_PROFILE_BUNDLED_RECORDING});
+  return ladder;
+}
+
 /// One rung of the ladder at one shape, under a name that all rungs share.
 Evidence Rung(std::size_t index) {
-  Evidence rung = Recorded("h200-ladder-full");
+  Evidence rung = Ladder();
   rung.cases = {rung.cases[index]};
   rung.cases[0].kernel = "rung";
   for (ProcessSample& process : rung.processes) process.values = {process.values[index]};
   return rung;
 }
 
+/// Rungs by kernel, at the first shape that has it.
+Evidence Rung(const std::string& kernel) {
+  const auto found = std::ranges::find(Ladder().cases, kernel, &CaseFacts::kernel);
+  return Rung(static_cast<std::size_t>(found - Ladder().cases.begin()));
+}
+
 TEST(GateStepsTest, TimeDecidesEachStepOfTheLadderInBothDirections) {
-  const std::vector<CaseFacts>& cases = Recorded("h200-ladder-full").cases;
-  for (std::size_t i = 0; i + 1 < cases.size(); ++i) {
-    if (cases[i].shape != cases[i + 1].shape) continue;
-    for (const auto& [from, to] : {std::pair(i, i + 1), std::pair(i + 1, i)}) {
-      const std::string name = CaseName(cases[from]) + " -> " + CaseName(cases[to]);
-      const GateResult result = JudgeStep(Rung(from), Rung(to));
-      ExpectTimeDecides(result, name);
-      const double change = TimeOf(result.cases.at(0)).change.value_or(0.0);
-      EXPECT_GT(std::abs(change), 0.06) << name << ": no two rungs take the same time";
-      EXPECT_EQ(result.verdict, change < 0.0 ? Verdict::kImproved : Verdict::kRegression)
-          << name << ": " << result.headline;
+  std::map<std::string, std::vector<std::size_t>> shapes;  // not cublas, whose code redact removed
+  for (std::size_t i = 0; i < Ladder().cases.size(); ++i) {
+    const CaseFacts& facts = Ladder().cases[i];
+    if (!facts.code.empty()) shapes[facts.shape].push_back(i);
+  }
+  for (const auto& [shape, rungs] : shapes) {
+    ASSERT_EQ(rungs.size(), 7U) << shape;
+    for (std::size_t step = 0; step + 1 < rungs.size(); ++step) {
+      for (const auto& [from, to] :
+           {std::pair(rungs[step], rungs[step + 1]), std::pair(rungs[step + 1], rungs[step])}) {
+        const std::string name = CaseName(Ladder().cases[from]) + " -> " + CaseName(Ladder().cases[to]);
+        const GateResult result = JudgeStep(Rung(from), Rung(to));
+        ExpectTimeDecides(result, name);
+        const double change = TimeOf(result.cases.at(0)).change.value_or(0.0);
+        EXPECT_GT(std::abs(change), 0.06) << name << ": no two rungs take the same time";
+        EXPECT_EQ(result.verdict, change < 0.0 ? Verdict::kImproved : Verdict::kRegression)
+            << name << ": " << result.headline;
+      }
     }
   }
+}
+
+TEST(GateStepsTest, ACallWhoseCodeWasRemovedIsIncompleteAndItsTimeStillDecides) {
+  const Evidence removed = Rung("cublas");
+  Evidence whole = removed;
+  whole.cases[0].code = Rung("tiled").cases.at(0).code;
+  const GateResult incomplete = JudgeStep(whole, removed);
+  EXPECT_EQ(incomplete.verdict, Verdict::kInconclusive);
+  EXPECT_NE(incomplete.headline.find("no machine code in the candidate"), std::string::npos) << incomplete.headline;
+  EXPECT_EQ(std::ranges::count_if(incomplete.notes,
+                                  [](const std::string& note) {
+                                    return note.find("no machine code of cublas in the recording: code removed") !=
+                                           std::string::npos;
+                                  }),
+            2)
+      << "once a side";
+  EXPECT_EQ(JudgeStep(removed, removed).verdict, Verdict::kPass);
+  EXPECT_EQ(JudgeStep(removed, whole).verdict, Verdict::kPass) << "counters and time are compared";
+  EXPECT_EQ(JudgeStep(Rung("mma"), removed).verdict, Verdict::kRegression) << "it is slower";
 }
 
 }  // namespace

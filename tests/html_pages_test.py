@@ -99,11 +99,11 @@ class LadderTest(Pages):
         path = self.report(LADDER.stem)
         self.assertLess(path.stat().st_size, MOST_BYTES)
         self.browser.open(path)
-        self.assertEqual(self.browser.text(".lead"), ["NVIDIA H200 \u00b7 driver 580.159.04 \u00b7 2026-11-21T07:31:32Z"])
+        self.assertEqual(self.browser.text(".lead"), ["NVIDIA H100 80GB HBM3 \u00b7 driver 580.159.04 \u00b7 2026-11-26T17:48:27Z"])
         self.assertEqual(self.browser.text("main h2"), ["What to act on", "Kernels", "Roofline", "Missing data", "How it was measured"])
         rows = self.table("kernels")
-        self.assertEqual(len(rows), 30)
-        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "587 us", "915 GFLOP/s"])
+        self.assertEqual(len(rows), 33)
+        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "559 us", "960 GFLOP/s"])
         self.assertIn("tensor-absent", self.browser.text(".finding .chip")[0])
 
     def test_a_kernel_has_all_that_the_report_knows(self):
@@ -113,7 +113,7 @@ class LadderTest(Pages):
             self.browser.text("main h2"),
             ["What to act on", "Phases", "Code", "Roofline", "Speed of light", "What warps did", "Occupancy", "Launches"],
         )
-        self.assertIn("5.85 us", self.browser.text(".tile-value"))
+        self.assertIn("5.81 us", self.browser.text(".tile-value"))
         phases = self.browser.text("#phases tbody tr:not(.below) th")
         self.assertEqual(phases[:2], ["softmax", "load_kv"])
         self.assertIn("registers", self.browser.text("#occupancy .chip"))
@@ -123,13 +123,29 @@ class LadderTest(Pages):
         self.assertEqual(marks, self.browser.value("document.querySelectorAll('#roofline tbody tr').length"))
         self.assertGreaterEqual(marks, 4)
 
+    def test_what_another_finding_explains_is_nothing_to_act_on(self):
+        path = self.report(LADDER.stem)
+        report = json.loads(re.search(r'id="report">(.*?)</script>', path.read_text(), re.S)[1])
+        findings = {each["kernel"]: each["findings"] for each in report["entries"] if each["shape"]["seqlen"] == 512 and each["part"] is None}
+        explained = [finding for finding in findings["serial_softmax"] if finding["cause"] is not None]
+        self.assertIn(("bottleneck-phase", "serial-softmax"), [(finding["id"], finding["cause"]) for finding in explained])
+        self.browser.open(path, "#view=kernel&kernel=serial_softmax@1,8,512,64")
+        shown = self.browser.text("#findings .chip")
+        self.assertEqual(shown, [finding["id"] for finding in findings["serial_softmax"] if finding["cause"] is None])
+        self.assertIn("serial-softmax", shown)
+        self.browser.open(path)
+        self.assertNotIn("Cure: see ", " ".join(self.browser.text("#findings .cure")))
+        own = sum(finding["cause"] is None for entry in report["entries"] if entry["part"] is None for finding in entry["findings"])
+        tiles = self.browser.value("[...document.querySelectorAll('.tile')].map((e) => [e.children[0].textContent, e.children[1].textContent])")
+        self.assertEqual(dict(tiles)["Findings"], str(own))
+
     def test_a_phase_has_a_roof_of_its_own(self):
         self.browser.open(self.report(LADDER.stem), "#view=kernel&kernel=mma@2,16,2048,128")
         rows = self.browser.value(
             "[...document.querySelectorAll('#roofline tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
         )
         roofs = {row[0]: row[-3:] for row in rows}
-        self.assertEqual(roofs["qk"], ["567 TFLOP/s", "87.6\u202f%", "shared memory"])
+        self.assertEqual(roofs["qk"], ["573 TFLOP/s", "88.1\u202f%", "shared memory"])
         self.assertEqual((roofs["softmax"][-1], roofs["(unattributed)"][-1]), ("MUFU", "instruction issue"))
         # The work of these overlaps other phases: more than their share of the time could hold.
         self.assertEqual((roofs["pv"], roofs["rescale"]), (["n/a"] * 3, ["n/a"] * 3))
@@ -278,7 +294,7 @@ class LadderTest(Pages):
         self.browser.wait("document.querySelector('h1').textContent === 'wmma \u00b7 4,16,1024,64'")
         self.assertEqual(self.browser.value("document.activeElement.tagName"), "H1")
         self.browser.value("history.back()")
-        self.browser.wait("document.querySelector('h1').textContent === '7 kernels at 3 shapes'")
+        self.browser.wait("document.querySelector('h1').textContent === '8 kernels at 3 shapes'")
         self.assertEqual(self.browser.value("location.hash"), "#query=wmma")
         self.assertEqual({row[0] for row in self.table("kernels")}, {"wmma"})
         self.browser.press("?")
@@ -396,7 +412,7 @@ class WrongValuesTest(Pages):
                 self.browser.open(path)
                 titles = self.browser.text("main h2")
                 self.assertEqual([each for each in titles if each != "Roofline"], ["What to act on", "Kernels", "Missing data", "How it was measured"])
-                self.assertEqual(len(self.table("kernels")), 30)
+                self.assertEqual(len(self.table("kernels")), 33)
                 self.browser.open(path, self.KERNEL)
                 self.assertIn("Speed of light", self.browser.text("main h2"))
                 self.assertEqual(self.browser.text("#roofline svg"), [])
@@ -633,6 +649,23 @@ class DiffTest(Pages):
         self.assertEqual(self.browser.value("document.querySelectorAll('.side svg.bar').length"), 2)
         self.assertIn("softmax", self.browser.text("#phases tbody th"))
 
+    def test_a_bar_that_ends_before_its_value_has_an_arrow_and_says_so(self):
+        bars = (
+            "[...document.querySelectorAll('[role=grid][aria-label=calls] .long-row')].filter((row) => row.children[5].querySelector('svg')).map((row) => [row.children[0].textContent,"
+            " row.children[4].textContent, row.children[5].firstChild.getAttribute('aria-label'), row.children[5].querySelectorAll('.beyond').length])"
+        )
+        for before, after, number, end in (("sample", "tenfold", "+900\u202f%", "100\u202f%"), ("sample", "slower", "+50.0\u202f%", None)):
+            self.browser.open(self.write(f"{before}-{after}", "diff", self.folder / f"{before}.fap", self.folder / f"{after}.fap"))
+            rows = {row[0]: row[1:] for row in self.browser.value(bars)}
+            text = number if end is None else f"{number}, beyond the axis, which ends at \u00b1{end}"
+            self.assertEqual(rows["mma"], [number, text, 0 if end is None else 1])
+            self.assertEqual(rows["cublas"][2], 0)
+            note = f"Bars end at \u00b1{end}. An arrow: the change is beyond that."
+            self.assertEqual(self.browser.text("#calls .note"), [] if end is None else [note])
+        # The arrow points to the left where the change is less.
+        self.browser.open(self.write("faster", "diff", self.folder / "tenfold.fap", self.folder / "sample.fap"))
+        self.assertEqual(self.browser.value("document.querySelector('#changes .beyond').getAttribute('x')"), "0%")
+
     def test_waits_that_changed_have_a_table(self):
         steps = ROOT / "recordings" / "hopper"
         path = self.write("waits", "diff", steps / "slip-none.fap", steps / "slip-one-stage.fap")
@@ -710,6 +743,24 @@ class NarrowTest(Pages):
             self.browser.wait(CODE)
             self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), width)
             self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.long-table')).overflowX"), "auto")
+
+    def test_what_moved_fits_a_window_of_900_pixels_with_whole_shapes_and_numbers(self):
+        subprocess.run([WRITE_GATE, self.folder], check=True)
+        diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        program = self.write("same", "diff", self.folder / "program.fap", self.folder / "program.fap")
+        cut = (
+            "[...document.querySelectorAll('[aria-label=calls] .long-row > :nth-child(2), .long-row > .num')]"
+            ".filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
+        )
+        self.addCleanup(self.browser.resize, 1400)
+        for window in (1200, 900):
+            self.browser.resize(window - 15)
+            for path in (program, self.folder / "regression.html", diff):
+                self.fits(window - 15, path)
+                self.assertEqual(self.browser.value(cut), [], f"{path.name} at {window}")
+        # Kernels of a program have no shape: names have its room.
+        self.browser.open(program)
+        self.assertNotIn("shape", self.browser.text("#calls [role=columnheader]"))
 
     def test_no_page_is_wider_than_a_telephone(self):
         self.browser.resize(390)
@@ -796,6 +847,22 @@ class GateTest(Pages):
         self.assertGreater(self.browser.value(f"({height})('.interval.end')"), self.browser.value(f"({height})('circle')"))
         # A mark in front of the dot is seen, one behind it is not.
         self.assertTrue(self.browser.value("[...document.querySelectorAll('#cases .long-row circle')].every((e) => !e.previousElementSibling.matches('.interval'))"))
+
+    def test_a_change_beyond_the_axis_is_an_arrow_and_says_so(self):
+        self.browser.open(self.folder / "beyond.html")
+        cells = (
+            "[...document.querySelectorAll('#cases .long-row')].filter((row) => row.querySelector('svg.bar')).map((row) => [row.children[4].textContent,"
+            " row.querySelector('svg.bar').getAttribute('aria-label'), row.querySelectorAll('.beyond .change-worse').length,"
+            " row.querySelectorAll('circle').length, row.querySelectorAll('.interval.end').length])"
+        )
+        rows = {row[0]: row[1:] for row in self.browser.value(cells)}
+        text = "+900\u202f%, beyond the axis, which ends at \u00b1115\u202f%, 95 % from "
+        self.assertEqual(rows["+900\u202f%"][0][: len(text)], text)
+        self.assertEqual(rows.pop("+900\u202f%")[1:], [1, 0, 0])
+        self.assertTrue(rows)
+        for label, arrows, dots, _ in rows.values():
+            self.assertNotIn("beyond", label)
+            self.assertEqual((arrows, dots), (0, 1))
 
     def test_a_small_change_has_a_number(self):
         functions = (ROOT / "exporters" / "html" / "view" / "format.js").read_text()

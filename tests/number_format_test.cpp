@@ -1,4 +1,4 @@
-#include "number_format.h"
+#include "fa_profile/number_format.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -75,6 +75,11 @@ def ladder():
     return fa_profile.open(LADDER)
 
 
+def softmax_of_mma():
+    """Its share of the time at 4,16,1024,64, which is above 0.3."""
+    return ladder().phases.select(kernel="mma", shape="4,16,1024,64", phase="softmax")["phase_time_ratio"][0]
+
+
 @functools.lru_cache(None)
 def sdpa():
     return fa_profile.open(SDPA)
@@ -155,7 +160,7 @@ class TablesTest(unittest.TestCase):
         self.assertIsNone(kernels.rows()[0]["gpu_time_ns"])
         self.assertIsNone(kernels.rows()[0]["part"])
         self.assertTrue(all(kernels["correct"]))
-        self.assertEqual(len(kernels.select(part=None)), 21)
+        self.assertEqual(len(kernels.select(part=None)), len(kernels.select(kernel="mma")) * len(set(kernels["kernel"])))
 
     def test_a_program_has_ranges_and_a_use(self):
         recording = sdpa()
@@ -191,7 +196,7 @@ class TablesTest(unittest.TestCase):
         said = subprocess.run([PROGRAM, "report", "--details", LADDER], capture_output=True, text=True, timeout=LONG, check=True)
         self.assertEqual(ladder().report(), said.stdout)
         self.assertLess(len(str(ladder()).splitlines()), 15)
-        self.assertIn("NVIDIA H200", str(ladder()))
+        self.assertIn(ladder().device["name"], str(ladder()))
         json.loads(ladder().report("json"))
         with self.assertRaisesRegex(fa_profile.Error, "unknown format 'html'"):
             ladder().report("html")
@@ -255,7 +260,7 @@ class FrameTest(unittest.TestCase):
     def test_the_rest_comes_from_a_data_frame(self):
         kernels = ladder().kernels
         self.assertEqual(len(kernels.groupby("shape")), 3)
-        self.assertEqual(set(kernels.query("duration_ns < 5000").kernel), {"cublas"})
+        self.assertEqual(set(kernels.query("duration_ns < 5000").kernel), {"cublas", "hopper"})
         with self.assertRaisesRegex(AttributeError, "nonsense"):
             kernels.nonsense
         with self.assertRaisesRegex(AttributeError, "^a Frame has no 'nonsense', nor has a DataFrame; the columns are kernel, "):
@@ -370,12 +375,13 @@ class NotebookTest(Scratch):
                 value = eval(compile(last, "python.ipynb", "eval"), values)
                 shown.append("" if value is None else value._repr_html_())
         self.assertIn(LADDER.name, shown[0])
-        self.assertIn("<td style=\"text-align:left\">softmax</td><td style=\"text-align:right\">0.3091</td>", shown[1])
-        self.assertIn("0.309", shown[2])
+        share = softmax_of_mma()
+        self.assertIn(f"<td style=\"text-align:left\">softmax</td><td style=\"text-align:right\">{share:.4g}</td>", shown[1])
+        self.assertIn(f"{share:.3g}", shown[2])
         self.assertIn("exp-bound", shown[3])
         self.assertIn("flash_fwd_kernel", shown[4])
         self.assertIn("efficient", shown[5])
-        self.assertIn("softmax: time share 30.9 %", str(values["verdict"]))
+        self.assertIn(f"softmax: time share {100 * softmax_of_mma():.1f} %", str(values["verdict"]))
 
     def test_the_examples_of_the_documents_are_true(self):
         cwd = os.getcwd()
@@ -400,7 +406,8 @@ class DiffTest(unittest.TestCase):
         said = subprocess.run([PROGRAM, "diff", SDPA, LADDER], capture_output=True, text=True, timeout=LONG, check=True)
         diff = sdpa().diff(LADDER)
         self.assertEqual(str(diff), said.stdout)
-        self.assertEqual(diff.incomparable, ["replay mode: spread before, user after"])
+        names = sdpa().device["name"], ladder().device["name"]
+        self.assertEqual(diff.incomparable, ["GPU: {} before, {} after".format(*names), "replay mode: spread before, user after"])
         self.assertIn("mma", " ".join(diff.only_after))
         with self.assertRaisesRegex(fa_profile.Error, "min_ratio"):
             ladder().diff(LADDER, min_ratio=-1)
@@ -442,11 +449,11 @@ class GateTest(Scratch):
 
     def test_limits_alone_use_the_gates_words(self):
         verdict = ladder().gate(max_share={"softmax": 0.3}, kernel="mma")
-        self.assertIn("mma 4,16,1024,64: softmax: time share 30.9 % is above the maximum of 30.0 %", verdict.headline)
+        self.assertIn(f"mma 4,16,1024,64: softmax: time share {100 * softmax_of_mma():.1f} % is above the maximum of 30.0 %", verdict.headline)
         self.assertEqual(verdict.cases.rows()[0]["kernel"], "mma")
-        self.assertEqual(len(verdict.cases), 21)
+        self.assertEqual(len(verdict.cases), len(ladder().kernels.select(part=None)))
         self.assertNotIn("minimal", verdict.brief())
-        self.assertIn("20 more cases: PASS", verdict.brief())
+        self.assertIn(f"{len(verdict.cases) - 1} more cases: PASS", verdict.brief())
         flash = {"kernel": "flash_fwd*"}
         self.assertTrue(sdpa().gate(max_share={"softmax": 0.9}, **flash).passed)
         self.assertFalse(sdpa().gate(minimum={"tensor_core_utilization_ratio": 0.9}, **flash).passed)
@@ -827,9 +834,9 @@ def test_no_file():
             code=1,
         )
         self.assertIn("7 failed, 1 passed", said)
-        self.assertIn("REGRESSION: mma 4,16,1024,64: softmax: time share 30.9 % is above the maximum of 30.0 %", said)
+        self.assertIn(f"REGRESSION: mma 4,16,1024,64: softmax: time share {100 * softmax_of_mma():.1f} % is above the maximum of 30.0 %", said)
         self.assertIn("(test_it.py:3)", said)
-        self.assertIn("20 more cases: PASS", said)
+        self.assertIn(f"{len(ladder().kernels.select(part=None)) - 1} more cases: PASS", said)
         self.assertIn("assert 1 == 2", said)
         self.assertIn("fa-profile: test_it.py:15: 'sofmax' matches no phase", said)
         self.assertEqual(said.partition("short test summary")[0].count("'sofmax' matches no phase"), 1)

@@ -1,4 +1,4 @@
-#include "tensor_file.h"
+#include "fa_profile/tensor_file.h"
 
 #include <gtest/gtest.h>
 

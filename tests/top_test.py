@@ -169,7 +169,7 @@ class TopTest(unittest.TestCase):
             self.assertGreater(seconds, 0)
             order = [line.split()[1] for line in kernels.splitlines()[2:]]
             self.assertEqual(order[0], "minimal")  # the slowest of the ladder
-            self.assertEqual(set(order), {"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"})
+            self.assertEqual(set(order), {"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma", "hopper"})
             self.assertRegex(run.stdout, r"Phases of serial_softmax on GPU 0[^\n]*\n[^\n]*\n(pv|softmax) ")
             self.assertNotIn("\x1b", run.stdout)
             self.assertNotIn("█", run.stdout)
@@ -218,7 +218,7 @@ class TopTest(unittest.TestCase):
             terminal.wait_for("Phases of minimal")
             self.assertEqual(max(map(len, terminal.screen().split("\n"))), 100)
             terminal.resize(60, 12)
-            terminal.wait_for("1 to 3 of 7")
+            terminal.wait_for("1 to 3 of 8")
             lines = terminal.screen().split("\n")
             self.assertEqual(max(map(len, lines)), 60, lines)
             self.assertLessEqual(len(lines), 12)

@@ -52,7 +52,7 @@ web::WebReply Rendered(const prom::Page& page, const web::WebRequest& request) {
 // What a recording adds, read by a separate process. Throws Error with the reason when it cannot be read.
 Json Contributed(const Descriptor& file) {
   // Without a process for each: many files of another kind must not hold back a recording.
-  constexpr std::string_view kDatabase("SQLite format 3", 16);
+  constexpr std::string_view kDatabase("SQLite format 3\0", 16);
   std::array<char, kDatabase.size()> start{};
   const ssize_t bytes = pread(file.get(), start.data(), start.size(), 0);
   if (bytes >= 0 && std::string_view(start.data(), static_cast<std::size_t>(bytes)) != kDatabase) {

@@ -94,11 +94,11 @@ std::pair<std::string, int> Attempt(const std::string& recording) {
   return numbered ? std::pair(recording.substr(0, at), place) : std::pair(recording, INT_MAX);
 }
 
-void NameNext(std::vector<Rank>& ranks) {
-  for (Rank& rank : ranks) {
+void NameNext(std::vector<fa_profile::Rank>& ranks) {
+  for (fa_profile::Rank& rank : ranks) {
     const auto [name, place] = Attempt(rank.recording);
     int nearest = INT_MAX;
-    for (const Rank& other : ranks) {
+    for (const fa_profile::Rank& other : ranks) {
       const auto [other_name, other_place] = Attempt(other.recording);
       if (other_name != name || other_place <= place || other_place > nearest) continue;
       nearest = other_place;

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,13 +32,14 @@ std::string Cure(int error) {
 // posix_spawnp() and not fork(): it hands back the error of an exec that failed, which would otherwise have to be told
 // from an exit code of the program.
 pid_t Spawn(const std::string& program, const std::vector<std::string>& arguments,
-            const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes) {
+            const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
+            char* const* environment = environ) {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, program.c_str(), actions, attributes, argv.data(), environ);
+  const int error = posix_spawnp(&child, program.c_str(), actions, attributes, argv.data(), environment);
   if (error != 0) {
     throw Error("the program " + program + " cannot be started: " + std::strerror(error), Cure(error));
   }
@@ -87,8 +90,9 @@ class SpawnPlan {
         posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF),
         "posix_spawnattr_setflags");
   }
-  pid_t Start(const std::string& program, const std::vector<std::string>& arguments) const {
-    return Spawn(program, arguments, &actions_, &attributes_);
+  pid_t Start(const std::string& program, const std::vector<std::string>& arguments,
+              char* const* environment = environ) const {
+    return Spawn(program, arguments, &actions_, &attributes_, environment);
   }
 
  private:
@@ -142,7 +146,96 @@ class Group {
   int status_ = 0;
 };
 
+// This process's environment with some variables replaced. Its pointers are valid as long as `replaced` and environ.
+std::vector<char*> EnvironmentWith(const std::vector<std::string>& replaced) {
+  std::vector<char*> variables;
+  for (const std::string& variable : replaced) variables.push_back(const_cast<char*>(variable.c_str()));
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    const bool kept =
+        std::ranges::none_of(replaced, [name](std::string_view other) { return other.starts_with(name); });
+    if (kept) variables.push_back(*variable);
+  }
+  variables.push_back(nullptr);
+  return variables;
+}
+
+// A copy of a descriptor above all that a child's plan gives a number to.
+Descriptor Above(int descriptor) {
+  constexpr int kAbove = 64;
+  Descriptor copy(fcntl(descriptor, F_DUPFD_CLOEXEC, kAbove));
+  if (!copy) throw Error("fcntl", std::strerror(errno), "a child process cannot be prepared");
+  return copy;
+}
+
+// The last bytes of what a child printed.
+std::string LastOf(int descriptor, std::size_t most) {
+  const off_t size = lseek(descriptor, 0, SEEK_END);
+  if (size <= 0) return {};
+  std::string text(std::min(most, static_cast<std::size_t>(size)), '\0');
+  const ssize_t count = pread(descriptor, text.data(), text.size(), size - static_cast<off_t>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return text;
+}
+
 }  // namespace
+
+ChildSession::ChildSession(const std::string& program, const std::vector<std::string>& arguments,
+                           const std::vector<std::string>& environment, const std::vector<int>& extras) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw Error("socketpair", std::strerror(errno), "a child process cannot be prepared");
+  }
+  channel_ = Descriptor(ends[0]);
+  const Descriptor inner(ends[1]);
+  printed_ = Descriptor(memfd_create("fa-profile", MFD_CLOEXEC));
+  if (!printed_) throw Error("memfd_create", std::strerror(errno), "a child process cannot be prepared");
+  SpawnPlan plan;
+  plan.EmptyStdin();
+  plan.Connect(printed_.get(), STDOUT_FILENO);
+  plan.Connect(printed_.get(), STDERR_FILENO);
+  std::vector<Descriptor> sources;
+  sources.push_back(Above(inner.get()));
+  for (const int extra : extras) sources.push_back(Above(extra));
+  for (std::size_t i = 0; i < sources.size(); ++i) plan.Connect(sources[i].get(), kChannel + static_cast<int>(i));
+  plan.OwnGroup();
+  leader_ = plan.Start(program, arguments, EnvironmentWith(environment).data());
+}
+
+ChildSession::~ChildSession() { (void)End(); }
+
+bool ChildSession::Send(std::string_view message) const {
+  return send(channel_.get(), message.data(), message.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
+}
+
+std::optional<std::string> ChildSession::Receive(double seconds, const std::atomic<bool>* interrupted) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  for (;;) {
+    end_.interrupted = interrupted != nullptr && interrupted->load();
+    end_.timed_out = std::chrono::duration<double>(Clock::now() - start).count() > seconds;
+    if (end_.interrupted || end_.timed_out) return std::nullopt;
+    pollfd channel{channel_.get(), POLLIN, 0};
+    if (poll(&channel, 1, 20) <= 0) continue;
+    std::string message(kLongestMessage, '\0');
+    const ssize_t count = recv(channel_.get(), message.data(), message.size(), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return std::nullopt;
+    message.resize(static_cast<std::size_t>(count));
+    return message;
+  }
+}
+
+ChildEnd ChildSession::End() {
+  if (ended_) return end_;
+  ended_ = true;
+  channel_.Close();
+  (void)kill(-leader_, SIGKILL);
+  end_.status = WaitForChild(leader_);
+  end_.err = LastOf(printed_.get(), ChildLimits{}.output);
+  return end_;
+}
 
 bool IsProgram(const std::string& path) {
   std::error_code ignored;

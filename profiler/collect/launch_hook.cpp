@@ -3,10 +3,15 @@
 #include <cuda.h>
 #include <cupti.h>
 #include <pthread.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <mutex>
 #include <thread>
@@ -60,11 +65,25 @@ struct UnderWay {
   UnderWay& operator=(const UnderWay&) = delete;
 };
 
+// Of a handle that is not a kernel's, which the driver refuses, CUPTI gives whatever bytes it finds as the name's
+// address (CUDA 13.0). Addresses that were readable are remembered: launches repeat.
+bool IsReadable(const char* name) noexcept {
+  static thread_local std::array<const char*, 64> known{};
+  const char*& place = known[std::hash<const char*>{}(name) / 16 % known.size()];
+  if (place == name) return true;
+  char first = 0;
+  const iovec here{&first, 1};
+  const iovec there{const_cast<char*>(name), 1};
+  if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT) return false;
+  place = name;
+  return true;
+}
+
 // cuLaunchKernel's and cuLaunchCooperativeKernel's parameters, and CUlaunchConfig, share these members.
 template <typename Parameters>
 LaunchCall KernelCall(const Parameters& p, const char* symbol) {
   LaunchCall call;
-  call.symbol = symbol != nullptr ? symbol : "?";
+  call.symbol = symbol != nullptr && IsReadable(symbol) ? symbol : "?";
   call.grid = {static_cast<int>(p.gridDimX), static_cast<int>(p.gridDimY), static_cast<int>(p.gridDimZ)};
   call.block = {static_cast<int>(p.blockDimX), static_cast<int>(p.blockDimY), static_cast<int>(p.blockDimZ)};
   return call;
@@ -73,8 +92,10 @@ LaunchCall KernelCall(const Parameters& p, const char* symbol) {
 LaunchCall ReadCall(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
-      return KernelCall(*static_cast<const cuLaunchKernelEx_params*>(data.functionParams)->config, data.symbolName);
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz: {
+      const CUlaunchConfig* const config = static_cast<const cuLaunchKernelEx_params*>(data.functionParams)->config;
+      return KernelCall(config != nullptr ? *config : CUlaunchConfig{}, data.symbolName);
+    }
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz: {
       LaunchCall call;

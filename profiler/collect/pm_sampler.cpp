@@ -166,7 +166,7 @@ PmReadings CuptiPmSampler::Take() {
     taken.buffer_full = taken.buffer_full || decoded.overflow != 0;
     more = decoded.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL &&
            taken.readings.size() > before;
-    if (more) ClearImage();
+    ClearImage();  // also for the next Start()
   }
   return taken;
 }

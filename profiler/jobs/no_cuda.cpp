@@ -38,6 +38,7 @@ bool RunPython(const RunOptions&, const Report&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&, const Report&) { Refuse("profiling a program"); }
 bool VerifyKernels(const VerifyOptions&) { Refuse("verify"); }
 void RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
+void ServeKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
 SelftestReport RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
 void RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
 void ListKernels(const std::string&, const std::vector<std::string>&) { RefuseList("list kernels"); }

@@ -9,13 +9,17 @@
 #include <memory>
 #include <utility>
 
+#include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/jobs.h"
+#include "fa_profile/judge.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/library_child.h"
+#include "fa_profile/library_server.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/own_stdout.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/text.h"
@@ -76,15 +80,33 @@ LibraryAnswer AnswerFor(const LibraryQuestion& question) {
   return answer;
 }
 
+// A kernel library of version 2, by the judge.
+CaseCheck Judged(const ToVerify& entry, const VerifyOptions& options, collect::GpuApi& gpu, ProgressBar& bar,
+                 Judgement& judgement) {
+  judge::Question question{entry.kernel->origin(), options.tensor_files, *entry.fitted.shape->parameters(),
+                           options.device,         entry.draws,          options.calls};
+  question.timing = options.timing;
+  question.accept_weak_tolerance = options.accept_weak_tolerance;
+  const std::string name = entry.kernel->id() + " " + entry.fitted.shape->ToString();
+  judge::Answer answer =
+      judge::JudgeKernel(question, gpu, [&](int done, int all) { bar.Show("judge", name, done, all); });
+  bar.Clear();
+  for (const std::string& line : answer.printed) PrintToStderr(question.library + " printed: " + line);
+  judgement = std::move(answer.judgement);
+  return {answer.why_not, answer.verification, answer.work};
+}
+
 }  // namespace
 
 bool VerifyKernels(const VerifyOptions& options) {
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
   RequireGpu("verify");
-  const Device device = collect::OpenDevice(options.device, /*counters=*/false);
   const std::vector<ToVerify> cases = CasesToVerify(selection, options);
   const bool of_libraries =
       std::ranges::any_of(cases, [](const ToVerify& entry) { return HasParameters(entry.fitted); });
+  const Device device = collect::OpenDevice(options.device, /*counters=*/of_libraries && options.timing);
+  const std::unique_ptr<collect::GpuApi> gpu =
+      of_libraries ? collect::OpenGpuApi(device, /*flush_cache=*/false, {}) : nullptr;
   fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64{}\n", device.name,
              device.driver_version, of_libraries ? "; with parameters as the library says" : "");
   int wrong = 0;
@@ -95,7 +117,10 @@ bool VerifyKernels(const VerifyOptions& options) {
     const Kernel& kernel = *entry.kernel;
     const std::optional<Shape>& shape = entry.fitted.shape;
     CaseCheck outcome{entry.fitted.why_not, {}};
-    if (shape) {
+    std::optional<Judgement> judgement;
+    if (shape && HasParameters(entry.fitted)) {
+      outcome = Judged(entry, options, *gpu, bar, judgement.emplace());
+    } else if (shape) {
       outcome =
           VerifyCase(kernel, {*shape, entry.draws, options.seed, options.device, options.tensor_files}, bar, nullptr);
     }
@@ -107,8 +132,11 @@ bool VerifyKernels(const VerifyOptions& options) {
       continue;
     }
     ++verified;
-    if (!outcome.verification.correct()) ++wrong;
-    fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
+    const bool refused = judgement && judgement->verdict == Judgement::Verdict::kRefused;
+    if (!outcome.verification.correct() || refused) ++wrong;
+    const bool wrong_results = judgement && judgement->verdict == Judgement::Verdict::kWrong;
+    if (!wrong_results) fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
+    if (judgement) fmt::print("{} {}\n", start, Printable(judge::Describe(*judgement)));
     if (!IsLibrary(kernel)) ThrowIfContextIsLost(kernel, outcome.verification);
   }
   if (verified == 0) {
@@ -116,6 +144,10 @@ bool VerifyKernels(const VerifyOptions& options) {
   }
   fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
   return wrong == 0;
+}
+
+void ServeKernelLibrary(const VerifyOptions& options) {
+  fa_profile::ServeKernelLibrary(options.kernel_libraries.front(), options.tensor_files);
 }
 
 void RunKernelLibrary(const VerifyOptions& options) {

@@ -10,7 +10,7 @@
 namespace fa_profile {
 namespace {
 
-constexpr int kDeepest = 32;  // of arguments that are taken apart; what is deeper is compared as text
+constexpr int kDeepestTakenApart = 32;  // of arguments that are taken apart; what is deeper is compared as text
 
 /// A type or value, and its template arguments.
 struct Node {
@@ -36,7 +36,8 @@ std::string WithoutNamespaces(std::string_view text) {
 Node Parse(std::string_view text, int depth = 0) {
   text = Trimmed(text);
   const std::size_t open = text.find('<');
-  if (depth == kDeepest || open == std::string_view::npos || !text.ends_with('>')) return {WithoutNamespaces(text), {}};
+  if (depth == kDeepestTakenApart || open == std::string_view::npos || !text.ends_with('>'))
+    return {WithoutNamespaces(text), {}};
   Node node{WithoutNamespaces(Trimmed(text.substr(0, open))), {}};
   int nested = 0;
   std::size_t begin = open + 1;

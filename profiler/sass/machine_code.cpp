@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -152,6 +153,14 @@ class CodeBytes {
 
   std::uint64_t size() const { return size_; }
 
+  /// Where bytes are next that the file system keeps: holes of a file are zeros, and need no look.
+  std::uint64_t NextData(std::uint64_t offset) const {
+    if (path_.empty()) return offset;
+    const off_t next = ::lseek(file_.get(), static_cast<off_t>(offset), SEEK_DATA);
+    if (next < 0) return errno == ENXIO ? size_ : offset;
+    return static_cast<std::uint64_t>(next);
+  }
+
   std::vector<std::uint8_t> ReadAt(std::uint64_t offset, std::uint64_t size) const {
     if (offset > size_ || size > size_ - offset) RefuseShort();
     if (path_.empty()) {
@@ -195,7 +204,9 @@ class CodeWalk {
     constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 20U;
     std::uint64_t at = 0;
     while (at < code_.size() && !is_full_) {
-      const std::uint64_t start = at;
+      const std::uint64_t start = code_.NextData(at);
+      if (start >= code_.size()) break;
+      at = start;
       const auto window = code_.ReadAt(start, std::min(kWindowBytes, code_.size() - start));
       const std::uint64_t end = start + window.size();
       // A header that the window cuts off is read with the next one.

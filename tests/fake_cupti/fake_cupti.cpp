@@ -128,6 +128,16 @@ __attribute__((visibility("default"))) void EndDriverCall(CUpti_CallbackId id, c
   the_callback(the_user, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
 
+// As at the beginning of one.
+__attribute__((visibility("default"))) void BeginDriverCall(CUpti_CallbackId id, const void* parameters,
+                                                            const char* symbol) {
+  CUpti_CallbackData data = {};
+  data.callbackSite = CUPTI_API_ENTER;
+  data.functionParams = parameters;
+  data.symbolName = symbol;
+  the_callback(the_user, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+}
+
 // A context whose GPU never becomes idle: there is no driver to wait for it.
 __attribute__((visibility("default"))) int CreateContext() {
   CUpti_ResourceData data = {};

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "extents.h"
 #include "fa_profile/error.h"
+#include "fa_profile/extents.h"
 #include "fa_profile/shape.h"
 
 namespace fa_profile {

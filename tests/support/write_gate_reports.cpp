@@ -28,6 +28,11 @@ int main(int argc, char** argv) {
   gate::GateResult large = sample::Regression();
   while (large.cases.size() < 3000) large.cases.push_back(large.cases[large.cases.size() % 6]);
   results.emplace("large", large);
+  gate::GateResult beyond = sample::Regression();
+  beyond.cases[1].comparisons.front() =
+      sample::Paired(sample::Compared("", gate::kDuration, "seconds", 2, 5.86e-6, 5.86e-5, gate::Verdict::kRegression),
+                     0.006, 0.00006);
+  results.emplace("beyond", beyond);
   for (const auto& [name, result] : results) {
     const auto put = [&](const char* extension, const std::string& text) {
       std::ofstream(std::filesystem::path(argv[1]) / (name + extension), std::ios::binary) << text;

@@ -1,9 +1,10 @@
 // Writes the recordings that html_pages_test.py looks at in a browser: write_page_recordings FOLDER TEXT
 //
-// sample.fap and program.fap are the samples of the other tests; in slower.fap `mma` takes half as long again, and in
-// rank1.fap a kernel of the program takes twice as long; hostile.fap and hostile-program.fap have TEXT in every
-// text; many.fap is a program of 300 kernels in 600 NVTX ranges; timeline.fap has samples over the time of `mma`, and
-// why `cublas` has none; in longer.fap there are twice as many, which read half; empty.fap has no kernel.
+// sample.fap and program.fap are the samples of the other tests; in slower.fap `mma` takes half as long again, in
+// tenfold.fap ten times as long; in rank1.fap a kernel of the program takes twice as long; hostile.fap and
+// hostile-program.fap have TEXT in every text; many.fap is a program of 300 kernels in 600 NVTX ranges; timeline.fap
+// has samples over the time of `mma`, and why `cublas` has none; in longer.fap there are twice as many, which read
+// half; empty.fap has no kernel.
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +32,9 @@ Recording Hostile(Recording recording, const std::string& text) {
   return recording;
 }
 
-Recording Slower() {
+Recording Slower(double factor) {
   Recording recording = sample::MakeRecording();
-  for (double& duration : recording.timings[0].durations_ns) duration *= 1.5;
+  for (double& duration : recording.timings[0].durations_ns) duration *= factor;
   return recording;
 }
 
@@ -94,7 +95,8 @@ int main(int argc, char** argv) {
   empty.session = sample::FullSession();
   empty.device = sample::H200();
   WriteRecording(empty, folder + "empty.fap");
-  WriteRecording(Slower(), folder + "slower.fap");
+  WriteRecording(Slower(1.5), folder + "slower.fap");
+  WriteRecording(Slower(10.0), folder + "tenfold.fap");
   WriteRecording(Rank1(), folder + "rank1.fap");
   WriteRecording(OverTime(), folder + "timeline.fap");
   WriteRecording(OverLongerTime(), folder + "longer.fap");

@@ -53,7 +53,10 @@ class RecordedCode {
     };
     const std::vector<const DeviceFunction*> functions = analyze::MeasuredFunctions(recording_, entry.case_id);
     if (std::ranges::any_of(functions, has_no_code)) {
-      losses_.push_back("the machine code of " + entry.kernel + " is not compared: the recording lacks a part of it");
+      if (lacking_.insert(entry.kernel).second) {
+        losses_.push_back("no machine code of " + entry.kernel +
+                          " in the recording: code removed, so none is compared");
+      }
       return code;
     }
     for (const DeviceFunction* const function : functions) {
@@ -113,6 +116,7 @@ class RecordedCode {
 
   const Recording& recording_;
   std::vector<std::string>& losses_;
+  std::set<std::string> lacking_;  // kernels whose missing code is among the losses
   std::map<std::uint64_t, std::optional<sass::CubinInfo>> infos_;
   std::map<std::tuple<std::int64_t, int, std::int64_t>, std::optional<CodeFacts>> facts_;
 };

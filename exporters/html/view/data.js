@@ -123,6 +123,11 @@ class Entry {
     return this.json.use ? this.json.use.total_ns * 1e-9 : null;
   }
 
+  /** Findings to act on: without those that another finding explains. */
+  get findings() {
+    return this.json.findings.filter(({cause}) => cause === null);
+  }
+
   get phases() {
     return this.json.phases ? this.json.phases.phases : [];
   }

@@ -10,19 +10,31 @@ function judgementText(judgement) {
   return h("span", {class: JUDGEMENT_CLASSES[judgement] || "muted"}, mark, judgement);
 }
 
-/** A change as a bar from the middle: to the right is more. Its colour says whether that is worse. */
+/** A change as a bar from the middle: to the right is more. Its colour says whether that is worse; an arrow, that it is
+    more than `most`. */
 function changeBar(ratio, most, kind, label) {
+  const beyond = isNumber(ratio) && Math.abs(ratio) > most;
   const bar =
-    s("svg", {class: "bar", width: "100%", height: 14, role: "img", "aria-label": label},
+    s("svg",
+      {class: "bar", width: "100%", height: 14, role: "img", "aria-label": beyond ? beyondText(label, most) : label},
       s("rect", {class: "track", width: "100%", height: 14, rx: 2}));
   if (isNumber(ratio) && most > 0) {
     const length = 50 * Math.min(1, Math.abs(ratio) / most);
     bar.append(
       s("rect", {class: `fill ${kind}`, x: `${ratio < 0 ? 50 - length : 50}%`, width: `${length}%`, height: 14}));
+    if (beyond) bar.append(arrowBeyond(Math.sign(ratio), 14, "on-change"));
   }
   bar.append(s("line", {class: "middle", x1: "50%", x2: "50%", y1: 0, y2: 14}));
   return bar;
 }
+
+/** What the arrows at bars of `ratios` mean, if there are any. */
+function beyondNote(ratios, most) {
+  return ratios.some((ratio) => isNumber(ratio) && Math.abs(ratio) > most) &&
+    h("p", {class: "note"}, `Bars end at \u00b1${percent(most)}. An arrow: the change is beyond that.`);
+}
+
+const END_OF_BARS = 0.5;  // of changes of all metrics
 
 const CHANGE_KINDS = {
   worse: "change-worse",
@@ -171,18 +183,19 @@ class DiffApp extends App {
   }
 
   callTable() {
-    const most = Math.max(
-      0.02, ...this.calls.map(({time}) => (time && isNumber(time.ratio) ? Math.min(1, Math.abs(time.ratio)) : 0)));
+    const ratios = this.calls.map(({time}) => time && time.ratio);
+    const most = endOfChanges(ratios);
+    const shaped = this.calls.some(({after}) => after.shape);
     const shown = findTable(
       this, "calls", [
         {
           id: "kernel",
           title: "kernel",
-          width: "minmax(12em, 1fr)",
+          width: "minmax(8em, 1.3fr)",
           value: ({after}) => after.name,
           cell: ({after}) => h("span", {class: "kernel-name", title: after.title}, after.name)
         },
-        {id: "shape", title: "shape", width: "8em", value: ({after}) => after.shape || null},
+        shaped && {id: "shape", title: "shape", width: "10.2em", value: ({after}) => after.shape || null},
         {
           id: "before",
           title: "before",
@@ -211,7 +224,7 @@ class DiffApp extends App {
           id: "bar",
           title: "",
           sortable: false,
-          width: "8em",
+          width: "5em",
           value: () => null,
           cell: ({time}) =>
             (time ? changeBar(time.ratio, most, CHANGE_KINDS[time.judgement] || "change-same", change(time.ratio)) : "")
@@ -227,7 +240,7 @@ class DiffApp extends App {
           id: "phases",
           title: "phases before",
           sortable: false,
-          width: "minmax(9em, 1fr)",
+          width: "minmax(7em, 1fr)",
           value: () => null,
           cell: ({before}) => phaseBar(before, {height: 16}) || valueText(ABSENT)
         },
@@ -235,11 +248,11 @@ class DiffApp extends App {
           id: "phases-after",
           title: "phases after",
           sortable: false,
-          width: "minmax(9em, 1fr)",
+          width: "minmax(7em, 1fr)",
           value: () => null,
           cell: ({after}) => phaseBar(after, {height: 16}) || valueText(ABSENT)
         },
-      ],
+      ].filter(Boolean),
       this.calls, {
         label: "calls",
         find: "a call",
@@ -247,7 +260,7 @@ class DiffApp extends App {
         keyOf: ({after}) => after.key,
         open: ({after}) => this.go({view: "kernel", kernel: after.key})
       });
-    return section("Calls", {id: "calls"}, shown);
+    return section("Calls", {id: "calls"}, shown, beyondNote(ratios, most));
   }
 
   /** Changes that are not "same", or all; `named`: with the call in each row. */
@@ -266,25 +279,25 @@ class DiffApp extends App {
         {
           id: "phase",
           title: "phase",
-          width: "8.5em",
+          width: "9.8em",
           value: ({phase}) => phase,
           cell: ({phase}) => (phase === null ? h("span", {class: "muted"}, "whole kernel") : phaseName(phase))
         },
         {
           id: "metric",
           title: "metric",
-          width: "minmax(13em, 1.4fr)",
+          width: "minmax(10em, 1.4fr)",
           value: ({metric}) => help.label(metric),
           cell: ({metric}, label) => h(
             "span", {title: `${metric}: ${help(metric)}`}, label, " ", h("span", {class: "mono muted"}, metric))
         },
-        {id: "before", title: "before", kind: "num", width: "7em", value: ({before}) => before, cell: text},
-        {id: "after", title: "after", kind: "num", width: "7em", value: ({after}) => after, cell: text},
+        {id: "before", title: "before", kind: "num", width: "6.6em", value: ({before}) => before, cell: text},
+        {id: "after", title: "after", kind: "num", width: "6.6em", value: ({after}) => after, cell: text},
         {
           id: "ratio",
           title: "change",
           kind: "num",
-          width: "6.5em",
+          width: "5.6em",
           value: ({ratio}) => (isNumber(ratio) ? Math.abs(ratio) : null),
           cell: ({ratio}) => valueText(change(ratio))
         },
@@ -292,14 +305,15 @@ class DiffApp extends App {
           id: "bar",
           title: "",
           sortable: false,
-          width: "7em",
+          width: "5em",
           value: () => null,
-          cell: (each) => changeBar(each.ratio, 0.5, CHANGE_KINDS[each.judgement] || "change-same", change(each.ratio))
+          cell: ({ratio, judgement}) =>
+            changeBar(ratio, END_OF_BARS, CHANGE_KINDS[judgement] || "change-same", change(ratio))
         },
         {
           id: "judgement",
           title: "is",
-          width: "6em",
+          width: "5.5em",
           value: ({judgement}) => judgement,
           cell: ({judgement}) => judgementText(judgement)
         },
@@ -317,7 +331,7 @@ class DiffApp extends App {
             wanted === "all" || (wanted === "" ? judgement !== "same" : judgement === wanted)
         }
       });
-    return section(title, {id: "changes"}, shown);
+    return section(title, {id: "changes"}, shown, beyondNote(changes.map(({ratio}) => ratio), END_OF_BARS));
   }
 
   callView({before, after, changes, waits, findings, time}) {

@@ -20,32 +20,31 @@ function verdictChip(verdict) {
   return h("span", {class: `verdict ${VERDICTS[verdict] || ""}`}, `${VERDICT_MARKS[verdict] || "?"} ${verdict}`);
 }
 
-/** Changes with their 95 % intervals on one axis. */
+/** Changes with their 95 % intervals on one axis. An arrow at its end in place of a dot: the change is beyond. */
 function intervalCell(comparison, most) {
   const {change: middle, change_low: low, change_high: high} = comparison;
   if (!isNumber(middle)) return valueText(ABSENT);
   const at = (ratio) => `${50 + 50 * Math.max(-1, Math.min(1, ratio / most))}%`;
-  const label =
-    isNumber(low) && isNumber(high) ? `${change(middle)}, 95 % from ${change(low)} to ${change(high)}` : change(middle);
+  const within = (ratio) => Math.abs(ratio) <= most;
+  const value = within(middle) ? change(middle) : beyondText(change(middle), most);
+  const label = isNumber(low) && isNumber(high) ? `${value}, 95 % from ${change(low)} to ${change(high)}` : value;
   const chart =
     s("svg", {class: "bar", width: "100%", height: 16, role: "img", "aria-label": label},
       s("rect", {class: "track", y: 7, width: "100%", height: 2}),
       s("line", {class: "middle", x1: "50%", x2: "50%", y1: 0, y2: 16}));
-  chart.append(s("circle", {
-    class: `point ${
-      comparison.verdict === "REGRESSION" ? "change-worse" :
-        comparison.verdict === "IMPROVED" ? "change-better" :
-                                            "point-kernel"}`,
-    cx: at(middle),
-    cy: 8,
-    r: 3.5
-  }));
+  const kind = `point ${
+    comparison.verdict === "REGRESSION" ? "change-worse" :
+      comparison.verdict === "IMPROVED" ? "change-better" :
+                                          "point-kernel"}`;
+  chart.append(
+    within(middle) ? s("circle", {class: kind, cx: at(middle), cy: 8, r: 3.5}) :
+                     arrowBeyond(Math.sign(middle), 16, kind));
   // Above the dot, with ends taller than it: a short interval is seen, too.
   if (isNumber(low) || isNumber(high)) {
     chart.append(
       s("line",
         {class: "interval", x1: isNumber(low) ? at(low) : "0%", x2: isNumber(high) ? at(high) : "100%", y1: 8, y2: 8}));
-    for (const end of [low, high].filter(isNumber))
+    for (const end of [low, high].filter((ratio) => isNumber(ratio) && within(ratio)))
       chart.append(s("line", {class: "interval end", x1: at(end), x2: at(end), y1: 1, y2: 15}));
   }
   return withTip(
@@ -67,7 +66,9 @@ function intervalLegend(what = "change") {
     "ul", {class: "legend", "aria-label": "marks of intervals"},
     [["change-worse", "worse"], ["change-better", "better"], ["point-kernel", "neither"]].map(
       ([kind, text]) => h("li", {}, mark(kind), `${what}: ${text}`)),
-    h("li", {}, line, "its 95 % interval"), h("li", {}, "middle: no change; right: more than before"));
+    h("li", {}, line, "its 95 % interval"),
+    h("li", {},
+      "middle: no change; right: more than before; an arrow, or an interval without an end: beyond the axis"));
 }
 
 class GateApp extends App {
@@ -141,10 +142,7 @@ class GateApp extends App {
   }
 
   caseTable() {
-    const most =
-      Math.max(
-        0.02, ...this.cases.map(({time}) => (time && isNumber(time.change) ? Math.min(1, Math.abs(time.change)) : 0))) *
-      1.15;
+    const most = 1.15 * endOfChanges(this.cases.map(({time}) => time && time.change));
     const verdicts = [...new Set(this.cases.map(({verdict}) => verdict))];
     const shown = findTable(
       this, "cases",
@@ -167,7 +165,7 @@ class GateApp extends App {
           id: "before",
           title: "baseline",
           kind: "num",
-          width: "6.5em",
+          width: "5.5em",
           value: ({time}) => (time ? time.baseline : null),
           cell: (each, value) => valueText(show(value, "seconds"))
         },
@@ -175,7 +173,7 @@ class GateApp extends App {
           id: "after",
           title: "candidate",
           kind: "num",
-          width: "6.5em",
+          width: "5.5em",
           value: ({time}) => (time ? time.candidate : null),
           cell: (each, value) => valueText(show(value, "seconds"))
         },
@@ -183,7 +181,7 @@ class GateApp extends App {
           id: "change",
           title: "change",
           kind: "num",
-          width: "6em",
+          width: "5.5em",
           value: ({time}) => (time ? time.change : null),
           cell: (each, value) => valueText(change(value))
         },
@@ -192,14 +190,14 @@ class GateApp extends App {
           title: "time, 95 % interval",
           help: `change of the time; the axis goes from \u2212${percent(most)} to +${percent(most)}`,
           sortable: false,
-          width: "13em",
+          width: "10em",
           value: () => null,
           cell: ({time}) => (time ? intervalCell(time, most) : "")
         },
         {
           id: "headline",
           title: "what happened",
-          width: "minmax(16em, 1.6fr)",
+          width: "minmax(13em, 1.2fr)",
           value: ({headline}) => headline,
           cell: ({headline, identical}) =>
             h("span", {title: headline || ""}, headline || (identical ? "the same machine code" : ""))
@@ -252,7 +250,7 @@ class GateApp extends App {
   }
 
   caseView(each) {
-    const most = Math.max(0.02, ...each.comparisons.map((c) => Math.min(1, Math.abs(c.change || 0)))) * 1.15;
+    const most = 1.15 * endOfChanges(each.comparisons.map((comparison) => comparison.change));
     return [
       h("nav", {class: "crumbs", "aria-label": "cases"}, h("a", {href: this.link({view: "overview"})}, "All cases")),
       h("h1", {tabindex: -1}, verdictChip(each.verdict), " ", each.title),

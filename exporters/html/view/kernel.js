@@ -275,10 +275,10 @@ function kernelView(entry, report, app) {
     kernelNavigation(entry, report, app),
     h("h1", {tabindex: -1}, entry.name, entry.shape && h("span", {class: "muted"}, ` \u00b7 ${entry.shape}`)),
     kernelTiles(entry),
-    entry.json.findings.length > 0 &&
+    entry.findings.length > 0 &&
       section(
         "What to act on", {id: "findings"},
-        h("div", {class: "cards"}, entry.json.findings.map((finding) => findingCard({entry, finding}, null)))),
+        h("div", {class: "cards"}, entry.findings.map((finding) => findingCard({entry, finding}, null)))),
     attempt("Phases", () => phasesSection(entry, phaseHelp, app)),
     attempt("The time of the call", () => timelineSection(entry, report)),
     section("Code", {id: "code-links"}, codeLinks(entry, report, app)),

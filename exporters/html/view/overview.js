@@ -60,7 +60,7 @@ function factList(facts) {
 /** Findings of all kernels, the weightiest first: weight, times the kernel's share of a program's time. */
 function rankedFindings(report) {
   const found = report.entries.flatMap(
-    (entry) => entry.json.findings.map(
+    (entry) => entry.findings.map(
       (finding) => ({
         entry,
         finding,
@@ -297,7 +297,7 @@ function summaryTiles(report) {
   const wrong = checked.filter(({correct}) => !correct);
   const best = calls.filter((entry) => entry.metric("achieved_flops_per_second") !== null)
                  .sort((a, b) => b.metric("achieved_flops_per_second") - a.metric("achieved_flops_per_second"))[0];
-  const found = calls.flatMap(({json}) => json.findings).length;
+  const found = calls.flatMap(({findings}) => findings).length;
   return h(
     "div", {class: "tiles"}, tile("Measured", plural(calls.length, "call"), measuredText(report)),
     checked.length > 0 &&

@@ -37,6 +37,24 @@ function ratioBar(ratio, {label, mark = null, kind = "accent", height = 14}) {
   return bar;
 }
 
+/** Where the axis of relative changes ends on both sides of its middle: at the largest, 100 % at most. */
+function endOfChanges(ratios) {
+  return Math.max(0.02, ...ratios.filter(isNumber).map((ratio) => Math.min(1, Math.abs(ratio))));
+}
+
+/** An arrow at an end of an axis: the value lies beyond it. `side`: -1 is left, 1 right. */
+function arrowBeyond(side, height, kind) {
+  const [back, middle] = [-8 * side, height / 2];
+  return s(
+    "svg", {class: "beyond", x: side < 0 ? "0%" : "100%", height},
+    s("path", {class: kind, d: `M0,${middle}l${back},${1 - middle}v${height - 2}z`}));
+}
+
+/** The text of a chart whose axis ends at `most`. */
+function beyondText(text, most) {
+  return `${text}, beyond the axis, which ends at \u00b1${percent(most)}`;
+}
+
 /** Powers of ten from `low` to `high`, and the positions between. Null: no axis has room for them. */
 function logScale(low, high, from, to) {
   if (!(low > 1e-30) || !(high < 1e30)) return null;

@@ -50,9 +50,9 @@ struct InferredPhases {
   /// 1.00".
   std::string refusal;
   /// Of the refusal, else empty: "code" (no instructions), "size" (more work than is done for one function), "gemm"
-  /// (products without exponentials), "branches" (of unknown targets), "other" (not attention), "backward" (a backward pass), "opcode" (a matrix
-  /// instruction that is not known), "tensor-memory", "products" (some are neither QK nor PV), "loop" (none over keys),
-  /// "ratio" (of QK to PV).
+  /// (products without exponentials), "branches" (of unknown targets), "other" (not attention), "backward" (a backward
+  /// pass), "opcode" (a matrix instruction that is not known), "tensor-memory", "products" (some are neither QK nor
+  /// PV), "loop" (none over keys), "ratio" (of QK to PV).
   std::string_view refusal_word;
   InferenceChecks checks;
   std::optional<KeyTile> tile;  ///< absent when refused

@@ -5,8 +5,12 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "fa_profile/descriptor.h"
 
 namespace fa_profile {
 
@@ -59,6 +63,36 @@ struct ChildEnd {
 /// StartChild().
 ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string>& arguments,
                        const ChildLimits& limits);
+
+/// A child that answers messages, in a separate process group that ends with this object. Its stdin is empty, and
+/// what it prints is kept. Any code in it may send a message: a message is a claim.
+class ChildSession {
+ public:
+  static constexpr int kChannel = 3;     ///< the child's descriptor for messages, a SOCK_SEQPACKET socket
+  static constexpr int kFirstExtra = 4;  ///< its descriptor for the first of `extras`, and so on
+  static constexpr std::size_t kLongestMessage = 128 << 10;  ///< bytes
+
+  /// Throws Error like StartChild(). `environment`: "NAME=VALUE" texts that replace this process's.
+  ChildSession(const std::string& program, const std::vector<std::string>& arguments,
+               const std::vector<std::string>& environment = {}, const std::vector<int>& extras = {});
+  ~ChildSession();
+  ChildSession(const ChildSession&) = delete;
+  ChildSession& operator=(const ChildSession&) = delete;
+
+  /// False: the child has ended, or does not read.
+  bool Send(std::string_view message) const;
+  /// Absent: the child ended, sent nothing within the time, or `interrupted` was set.
+  std::optional<std::string> Receive(double seconds, const std::atomic<bool>* interrupted = nullptr);
+  /// Kills the group. `timed_out` and `interrupted` say why the last Receive() was absent.
+  ChildEnd End();
+
+ private:
+  pid_t leader_ = 0;
+  Descriptor channel_;
+  Descriptor printed_;
+  ChildEnd end_;
+  bool ended_ = false;
+};
 
 /// "was killed by signal 11 (Segmentation fault)", "did not end within 120 s", "ended with exit code 2: the last line
 /// of stderr that is not blank"; empty: exit code 0.

@@ -79,6 +79,9 @@ bool RunPython(const RunOptions& options, const Report& report);
 struct VerifyOptions : KernelChoice {
   int draws = 0;  ///< 0: what the suite says
   std::uint64_t seed = 1;
+  std::int64_t calls = 3000;           ///< of a library's kernel that are compared in all
+  bool timing = true;                  ///< judge the speed of a library's kernel, too
+  bool accept_weak_tolerance = false;  ///< a tolerance that zeros or a mean pass is applied as it is
 };
 
 /// Compares every kernel with its reference, and prints a line for each. False: one is not correct.
@@ -90,6 +93,9 @@ bool VerifyPythonKernel(const VerifyOptions& options);
 /// The child process that loads one kernel library for its parent (library_child.h), and verifies its kernel at the
 /// shape, if there is one.
 [[noreturn]] void RunKernelLibrary(const VerifyOptions& options);
+
+/// The child process that runs a kernel library's code for the judge (library_server.h).
+[[noreturn]] void ServeKernelLibrary(const VerifyOptions& options);
 
 struct SelftestOptions {
   std::string kernel_pattern;  ///< regular expression; empty: all

@@ -58,7 +58,7 @@ struct KernelLint {
   /// Where the threads or the shared memory are not known: theoretical occupancy is at most this, whatever they are.
   std::optional<double> occupancy_limit_ratio;
   std::vector<std::string> externals;  ///< functions it calls that are in no cubin: "vprintf"
-  int unknown_branches = 0;  ///< indirect branches whose targets the cubin lacks: then loops are not known
+  int unknown_branches = 0;            ///< indirect branches whose targets the cubin lacks: then loops are not known
 
   std::string attribution;                  ///< how phases were found: PhaseTable's
   std::optional<PhaseInference> inference;  ///< PhaseTable's, weighed by the code's instructions

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "kernel_description.h"
+#include "fa_profile/kernel_description.h"
 
 namespace fa_profile {
 

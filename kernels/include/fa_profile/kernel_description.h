@@ -7,7 +7,7 @@
 
 #include "fa_profile/kernel_abi_2.h"
 #include "fa_profile/kernel_parameters.h"
-#include "number_format.h"
+#include "fa_profile/number_format.h"
 
 namespace fa_profile {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "number_format.h"
+#include "fa_profile/number_format.h"
 
 namespace fa_profile {
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fa_profile/kernel_description.h"
+#include "fa_profile/kernels.h"
+#include "fa_profile/number_format.h"
+
+namespace fa_profile {
+
+/// The process in which the code of a kernel library of version 2 runs, as the judge (profiler/judge) sees it: it
+/// answers messages on ChildSession::kChannel until the channel closes. Messages are JSON objects; "do" names the task:
+///
+///   describe                        -> what the library says of its kernel: LibraryStatement
+///   load, values, device            -> why_not, workspace_bytes; opens the GPU
+///   open, sets                      -> maps the judge's tensors: a list of IPC handles (hex) for each set, in the
+///   order
+///                                      of the description, the workspace last; "" for a workspace of 0 bytes
+///   graph, chain                    -> captures `chain` calls on each set, a graph for each
+///   run, order, chain               -> enqueues the graph of each set in `order`, or with chain 0 a call without a
+///                                      graph, waits for them, and answers `us`, by events of the worker
+///   draw, values, tensor, seed      -> the tensor's draw function writes to the shared memory (kSharedMemory)
+///   reference, values, counts       -> the library's reference writes the outputs there; `counts`: elements of each
+///   check, values, counts           -> what the library's own check finds wrong, of results after those
+///
+/// An answer has "error" (a text; empty: none). The judge believes no answer: it checks what can be checked from
+/// outside.
+[[noreturn]] void ServeKernelLibrary(const std::string& library, const std::vector<std::string>& files);
+
+/// The descriptor of the memory that draws and references are exchanged in: float64, one tensor after the other.
+inline constexpr int kSharedMemory = 4;
+
+/// What a library says of itself.
+struct LibraryStatement {
+  LibraryIdentity identity;
+  std::vector<TensorDescription> tensors;  ///< without functions
+  bool has_reference = false;
+  bool has_check = false;
+};
+
+std::string ToMessage(const LibraryStatement& statement);
+/// Throws Error: not such a message.
+LibraryStatement StatementFromMessage(const std::string& message);
+
+}  // namespace fa_profile

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fa_profile/kernel_description.h"
+#include "fa_profile/number_format.h"
+
+/// Tensors on the GPU that the judge owns, and what it does with them there. Every function waits for its work.
+namespace fa_profile::judge {
+
+/// Device memory in separate allocations: memory that is exported shares no page with memory that is not.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::size_t bytes);  ///< 0: none
+  ~DeviceMemory();
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&&) = delete;
+
+  void* get() const { return memory_; }
+  std::size_t bytes() const { return bytes_; }
+  /// For cudaIpcOpenMemHandle() in another process, as hexadecimal text; empty where there is no memory.
+  std::string ExportedHandle() const;
+  /// The bytes from `offset` on.
+  void Download(std::span<std::byte> bytes, std::size_t offset = 0) const;
+  void CopyFrom(const DeviceMemory& other) const;  ///< of the same size
+  void Upload(std::span<const std::byte> bytes) const;
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Draws every element from the seed, the tensor and its index alone, as fa_profile_draw says; not with a function.
+void DrawOnDevice(const DeviceMemory& memory, NumberFormat format, const Draw& draw, std::uint64_t seed,
+                  std::uint32_t tensor);
+
+/// What outputs hold before a call.
+enum class Poison {
+  kMarked,  ///< PoisonOf(): an element that is left so was never written
+  kRandom,  ///< bits of finite numbers, other ones each time: nothing tells them from results
+};
+void PoisonOnDevice(const DeviceMemory& memory, NumberFormat format, Poison poison, std::uint64_t seed);
+/// Memory that no format describes.
+void PoisonBytes(const DeviceMemory& memory);
+
+/// A hash of all bytes, which the order of elements changes.
+std::uint64_t HashOnDevice(const DeviceMemory& memory);
+
+/// The values of all elements, as float64.
+void DecodeOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& values);
+
+/// What a comparison on the device found.
+struct DeviceErrors {
+  std::uint64_t wrong = 0;       ///< elements outside the tolerance, unwritten and nonfinite ones included
+  std::uint64_t unwritten = 0;   ///< wrong ones that hold PoisonOf()
+  std::uint64_t nonfinite = 0;   ///< other wrong ones that are NaN or infinite
+  std::uint64_t first = 0;       ///< index of the first wrong one
+  double max_abs_error = 0.0;    ///< over finite elements
+  double max_error_ratio = 0.0;  ///< over finite elements: |error| / tolerance, at most kLargestRatio
+};
+/// Compares with float64 values on the device by the rules of CompareTensor() (compare_tensor.h).
+DeviceErrors CompareOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& expected,
+                             const Tolerance& tolerance);
+
+}  // namespace fa_profile::judge

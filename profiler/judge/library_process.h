@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fa_profile/child_process.h"
+#include "fa_profile/error.h"
+#include "fa_profile/judge.h"
+#include "fa_profile/library_server.h"
+
+namespace fa_profile::judge {
+
+/// The library's process ended, hung or refused: bad news of the kernel, not of the judge.
+class ProcessFailed : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A process that has loaded the library (library_server.h). Every answer is a claim of somebody in it.
+class LibraryProcess {
+ public:
+  /// `shared_memory`: a descriptor for it, or -1. `with_gpu` false: it sees no CUDA device.
+  LibraryProcess(const Question& question, bool with_gpu, int shared_memory);
+
+  /// Throws ProcessFailed: no answer, or not a JSON object. Throws Error: "interrupted".
+  nlohmann::json Ask(const nlohmann::json& task);
+  /// Asks, and throws ProcessFailed with the answer's "error" if it has one.
+  nlohmann::json Require(const nlohmann::json& task);
+  /// The last lines that the library printed. Ends the process.
+  std::vector<std::string> Printed();
+
+ private:
+  [[noreturn]] void ThrowEnd();
+
+  std::string library_;
+  double seconds_;
+  const std::atomic<bool>* interrupted_;
+  ChildSession session_;
+};
+
+/// float64 arrays, one after the other, that the referee sees too.
+class SharedArrays {
+ public:
+  SharedArrays();
+  ~SharedArrays();
+  SharedArrays(const SharedArrays&) = delete;
+  SharedArrays& operator=(const SharedArrays&) = delete;
+
+  int descriptor() const { return memory_.get(); }
+  /// Makes room for arrays of these counts. Throws Error: no memory.
+  void Resize(const std::vector<std::size_t>& counts);
+  std::span<double> operator[](std::size_t array) const;
+  /// The first `count` values of all, which a draw function wrote.
+  std::span<double> First(std::size_t count) const { return {values_, count}; }
+
+ private:
+  void Unmap();
+
+  Descriptor memory_;
+  std::vector<std::size_t> counts_;
+  double* values_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace fa_profile::judge

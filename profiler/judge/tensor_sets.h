@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device_tensors.h"
+#include "fa_profile/kernel_description.h"
+#include "fa_profile/shape.h"
+#include "library_process.h"
+
+namespace fa_profile::judge {
+
+/// A tensor of the kernel at the parameters of the trial.
+struct Tensor {
+  TensorDescription description;
+  std::vector<std::int64_t> extents;
+  std::size_t elements = 0;
+};
+
+/// The tensors of several calls, on the GPU. The judge owns them; the worker has them mapped.
+class TensorSets {
+ public:
+  /// Throws Error: they do not fit, or a tensor's shape is not one.
+  TensorSets(const LibraryStatement& statement, const std::vector<ShapeParameter>& parameters,
+             std::size_t workspace_bytes, std::size_t most_sets);
+
+  std::size_t count() const { return sets_.size(); }
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  std::vector<std::size_t> ElementCounts() const;
+  std::size_t bytes_a_set() const { return bytes_a_set_; }
+  bool has_in_place() const;
+  /// For the worker: a list for each set.
+  nlohmann::json Handles() const;
+
+  /// Draws the inputs of every set anew, from `seed`. `referee` calls the draw functions of the library.
+  void Draw(std::uint64_t seed, const nlohmann::json& values, LibraryProcess& referee, const SharedArrays& shared);
+  /// Draws the inputs of in-place tensors alone as Draw() did.
+  void RestoreInPlace();
+  void Poison(judge::Poison poison, std::uint64_t seed) const;
+
+  /// Hashes of one set: of what a kernel must not change, and of what it writes.
+  std::uint64_t InputHash(std::size_t set) const;
+  /// Of what was drawn, in-place tensors included.
+  std::uint64_t DrawnHash(std::size_t set) const;
+  std::uint64_t OutputHash(std::size_t set) const;
+
+  const DeviceMemory& memory(std::size_t set, std::size_t tensor) const { return sets_.at(set).tensors.at(tensor); }
+  /// An input as drawn, in memory that the worker does not see.
+  const DeviceMemory& Drawn(std::size_t set, std::size_t tensor) const { return drawn_.at(set).at(tensor); }
+
+ private:
+  struct Set {
+    std::vector<DeviceMemory> tensors;
+    DeviceMemory workspace;
+  };
+
+  std::vector<Tensor> tensors_;
+  std::vector<Set> sets_;
+  std::vector<std::vector<DeviceMemory>> drawn_;  // of a set's tensors; none of outputs
+  std::size_t bytes_a_set_ = 0;
+};
+
+}  // namespace fa_profile::judge

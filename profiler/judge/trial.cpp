@@ -1,0 +1,409 @@
+#include "trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "fa_profile/error.h"
+#include "fa_profile/extents.h"
+#include "fa_profile/text.h"
+#include "weak_tolerance.h"
+
+namespace fa_profile::judge {
+namespace {
+
+constexpr std::size_t kSets = 3;          // take turns
+constexpr std::size_t kInPlaceSets = 16;  // of a kernel that changes its inputs: each is used once a burst
+constexpr double kBurstNs = 3e6;          // 150 readings of the witness
+constexpr int kMostCallsAGraph = 400;
+constexpr int kBurstsARound = 3;
+constexpr double kSoakSeconds = 1.0;
+
+std::uint64_t SeedOf(const Question& question) {
+  if (question.seed != 0) return question.seed;
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32U) | device();
+}
+
+nlohmann::json ValuesJson(const std::vector<ShapeParameter>& parameters) {
+  nlohmann::json values = nlohmann::json::array();
+  for (const ShapeParameter& parameter : parameters) values.push_back(parameter.value);
+  return values;
+}
+
+}  // namespace
+
+Trial::Trial(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress)
+    : question_(question),
+      gpu_(gpu),
+      progress_(progress),
+      random_(SeedOf(question)),
+      referee_(question, /*with_gpu=*/false, shared_.descriptor()),
+      statement_(StatementFromMessage(referee_.Require({{"do", "describe"}}).dump())),
+      values_(ValuesJson(question.parameters)) {}
+
+Answer Trial::Run() {
+  if (question_.timing) OpenWitness();
+  if (witness_) {
+    const Watched before = witness_->Watch([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
+    alone_on_gpu_ = before.instructions == 0;
+  }
+  worker_.emplace(question_, /*with_gpu=*/true, -1);
+  const nlohmann::json loaded = worker_->Require({{"do", "load"}, {"values", values_}, {"device", question_.device}});
+  answer_.why_not = Printable(loaded.value("why_not", std::string()));
+  if (!answer_.why_not.empty()) return answer_;
+  const double flops = loaded.value("flops", 0.0);
+  const double bytes = loaded.value("bytes", 0.0);
+  if (std::isfinite(flops) && flops > 0) answer_.work.flops = flops;
+  if (std::isfinite(bytes) && bytes > 0) answer_.work.bytes = bytes;
+  const bool in_place = std::ranges::any_of(
+      statement_.tensors, [](const TensorDescription& tensor) { return tensor.is_drawn() && tensor.is_compared(); });
+  sets_.emplace(statement_, question_.parameters, loaded.value("workspace_bytes", std::size_t{0}),
+                in_place ? kInPlaceSets : kSets);
+  shared_.Resize(sets_->ElementCounts());
+  tolerance_parts_.assign(sets_->tensors().size(), 1.0);
+  for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
+    if (sets_->tensors()[i].description.is_compared()) compared_.push_back(i);
+  }
+  answer_.judgement.sets = static_cast<int>(sets_->count());
+  try {
+    (void)worker_->Require({{"do", "open"}, {"sets", sets_->Handles()}});
+    Warm();
+    const int rounds =
+        std::max(2, static_cast<int>((question_.draws + static_cast<int>(kSets) - 1) / static_cast<int>(kSets)));
+    for (int round = 0; round < rounds && answer_.verification.error.empty(); ++round) {
+      Round(round);
+      if (progress_) progress_(round + 1, rounds);
+      if (answer_.verification.draws_passed < answer_.verification.draws) break;
+    }
+    if (answer_.verification.correct()) Soak();
+  } catch (const ProcessFailed& error) {
+    answer_.verification.error = error.Headline();
+    if (answer_.verification.draws == 0) answer_.verification.draws = 1;
+  }
+  Conclude();
+  answer_.printed = worker_->Printed();
+  return answer_;
+}
+
+// Without the GPU's counters results are still judged.
+void Trial::OpenWitness() {
+  try {
+    witness_.emplace(gpu_, 2 * kBurstNs);
+  } catch (const Error& error) {
+    why_no_witness_ = error.Headline();
+  }
+}
+
+// What a library sets up in its first calls, on inputs that are not judged.
+void Trial::Warm() {
+  constexpr int kWarmCalls = 3;
+  sets_->Draw(random_(), values_, referee_, shared_);
+  sets_->Poison(Poison::kMarked, random_());
+  for (int i = 0; i < kWarmCalls; ++i) {
+    (void)worker_->Require({{"do", "run"}, {"order", Shuffled(1)}, {"chain", 0}});
+  }
+  const nlohmann::json captured = worker_->Ask({{"do", "graph"}, {"chain", 1}});
+  single_ = captured.value("error", std::string()).empty() ? 1 : 0;
+  PlanBursts();
+}
+
+// How many calls give a burst that the witness times well.
+void Trial::PlanBursts() {
+  chain_ = single_;
+  if (single_ == 0 || sets_->has_in_place()) return;
+  constexpr int kFirstChain = 16;
+  (void)worker_->Require({{"do", "graph"}, {"chain", kFirstChain}});
+  chain_ = kFirstChain;
+  if (!witness_) return;
+  (void)RunWatched(Shuffled(1), kFirstChain);
+  const Watched seen = RunWatched(Shuffled(1), kFirstChain);
+  const auto sets = static_cast<double>(sets_->count());
+  const double call_ns = std::max(seen.busy_ns / (sets * kFirstChain), 200.0);
+  const int wanted = std::clamp(static_cast<int>(kBurstNs / (sets * call_ns)), 1, kMostCallsAGraph);
+  repeats_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(kBurstNs / (sets * call_ns * wanted))));
+  if (wanted == kFirstChain) return;
+  (void)worker_->Require({{"do", "graph"}, {"chain", wanted}});
+  chain_ = wanted;
+}
+
+std::vector<std::size_t> Trial::Shuffled(std::size_t times) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < times * sets_->count(); ++i) order.push_back(i % sets_->count());
+  std::ranges::shuffle(order, random_);
+  return order;
+}
+
+Watched Trial::RunWatched(const std::vector<std::size_t>& order, int chain) {
+  const auto run = [&] { (void)worker_->Require({{"do", "run"}, {"order", order}, {"chain", chain}}); };
+  if (witness_) return witness_->Watch(run);
+  run();
+  return {};
+}
+
+void Trial::Add(Counted& counted, const Watched& seen, double calls) {
+  const double instructions = seen.instructions / calls;
+  counted.lowest_instructions = counted.calls == 0 ? instructions : std::min(counted.lowest_instructions, instructions);
+  counted.highest_instructions = std::max(counted.highest_instructions, instructions);
+  counted.calls += calls;
+  counted.sum.instructions += seen.instructions;
+  counted.sum.tensor_cycles += seen.tensor_cycles;
+  counted.sum.sm_cycles += seen.sm_cycles;
+  counted.sum.complete = counted.sum.complete && seen.complete;
+  counted.sum.quiet_before = counted.sum.quiet_before && seen.quiet_before;
+  counted.sum.quiet_after = counted.sum.quiet_after && seen.quiet_after;
+}
+
+// Every set once, in two parts: a call must not touch the tensors of the others.
+void Trial::RunAlone() {
+  const std::vector<std::size_t> order = Shuffled(1);
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
+  const std::vector<std::size_t> first(order.begin(), middle);
+  const std::vector<std::size_t> second(middle, order.end());
+  Watched both;
+  for (const std::vector<std::size_t>* part : {&first, &second}) {
+    if (part->empty()) continue;
+    const std::vector<std::size_t>& others = part == &first ? second : first;
+    std::vector<std::uint64_t> before;
+    for (const std::size_t set : others) before.push_back(sets_->OutputHash(set));
+    const Watched seen = RunWatched(*part, single_);
+    both.instructions += seen.instructions;
+    both.tensor_cycles += seen.tensor_cycles;
+    both.sm_cycles += seen.sm_cycles;
+    both.complete = both.complete && seen.complete;
+    both.quiet_before = both.quiet_before && seen.quiet_before;
+    both.quiet_after = both.quiet_after && seen.quiet_after;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (sets_->OutputHash(others[i]) != before[i]) Refuse("a call writes to the tensors of another call");
+    }
+  }
+  Add(alone_, both, static_cast<double>(order.size()));
+}
+
+void Trial::RunBursts() {
+  for (int burst = 0; burst < kBurstsARound; ++burst) {
+    if (sets_->has_in_place()) {
+      if (burst > 0) sets_->RestoreInPlace();
+      sets_->Poison(Poison::kRandom, random_());
+    }
+    const std::vector<std::size_t> order = Shuffled(repeats_);
+    const Watched seen = RunWatched(order, chain_);
+    const double calls = static_cast<double>(order.size()) * std::max(chain_, 1);
+    Add(timed_, seen, calls);
+    answer_.judgement.calls_a_burst = static_cast<std::int64_t>(calls);
+    if (witness_) answer_.judgement.durations_ns.push_back(seen.busy_ns / calls);
+  }
+}
+
+// A copy of what the set holds, in memory that the worker does not see.
+void Trial::KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const {
+  std::vector<DeviceMemory>& copies = kept.emplace_back();
+  for (const std::size_t i : compared_) {
+    copies.emplace_back(sets_->memory(set, i).bytes()).CopyFrom(sets_->memory(set, i));
+  }
+}
+
+// Calls in graphs of their own, one after the other: a graph begins when the one before has ended.
+void Trial::RunApart() {
+  if (!witness_ || single_ == 0 || chain_ == single_) return;
+  constexpr std::size_t kCalls = 300;
+  const std::vector<std::size_t> order = Shuffled(kCalls / sets_->count());
+  apart_ns_ = RunWatched(order, single_).busy_ns / static_cast<double>(order.size());
+}
+
+std::vector<const DeviceMemory*> Trial::Present(std::size_t set) const {
+  std::vector<const DeviceMemory*> present;
+  for (const std::size_t i : compared_) present.push_back(&sets_->memory(set, i));
+  return present;
+}
+
+void Trial::Round(int round) {
+  sets_->Draw(random_(), values_, referee_, shared_);
+  const std::size_t sets = sets_->count();
+  std::vector<std::uint64_t> inputs;
+  for (std::size_t set = 0; set < sets; ++set) {
+    inputs.push_back(sets_->InputHash(set));
+    drawn_.push_back(sets_->DrawnHash(set));
+  }
+  // The last results stay in every third round: nothing tells them from right ones but the new inputs.
+  if (round % 3 != 2) sets_->Poison(round % 3 == 0 ? Poison::kMarked : Poison::kRandom, random_());
+  RunAlone();
+  std::vector<std::vector<DeviceMemory>> alone;
+  result_hashes_.clear();
+  for (std::size_t set = 0; set < sets; ++set) {
+    KeepResults(set, alone);
+    result_hashes_.push_back(sets_->OutputHash(set));
+  }
+  if (round == 0) RunApart();
+  sets_->RestoreInPlace();
+  sets_->Poison(round % 2 == 0 ? Poison::kRandom : Poison::kMarked, random_());
+  RunBursts();
+  for (std::size_t set = 0; set < sets; ++set) {
+    const bool same = sets_->OutputHash(set) == result_hashes_[set];
+    answer_.judgement.same_bits = answer_.judgement.same_bits.value_or(true) && same;
+    if (sets_->InputHash(set) != inputs[set] && answer_.verification.where.empty()) {
+      answer_.verification.where = "the kernel changed one of its inputs";
+    }
+  }
+  expected_.clear();
+  for (std::size_t set = 0; set < sets; ++set) {
+    if (set >= kSets && round > 0) break;  // of in-place kernels' many sets, as many as of others
+    Expect(set);
+    if (!answer_.verification.error.empty()) return;
+    if (round == 0 && set == 0) {
+      FindWeak();
+      FindCoarse(set, alone[set]);
+    }
+    ++answer_.verification.draws;
+    std::vector<const DeviceMemory*> results;
+    for (const DeviceMemory& copy : alone[set]) results.push_back(&copy);
+    // In the sets are the results of the timed calls: the worker has not run since.
+    const bool right = Matches(set, results, "") && Matches(set, Present(set), " in the timed calls");
+    if (right && answer_.verification.where.empty()) ++answer_.verification.draws_passed;
+  }
+}
+
+// What a call on this set must give, to shared_ and to the device.
+void Trial::Expect(std::size_t set) {
+  for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
+    const TensorDescription& tensor = sets_->tensors()[i].description;
+    const std::span<double> values = shared_[i];
+    if (tensor.is_drawn()) {
+      const DeviceMemory decoded(values.size_bytes());
+      DecodeOnDevice(sets_->Drawn(set, i), tensor.format, decoded);
+      decoded.Download(std::as_writable_bytes(values));
+    } else {
+      std::ranges::fill(values, std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+  if (!statement_.has_reference) {
+    answer_.verification.error = "the library has no reference, and its own check() is not a judge's";
+    return;
+  }
+  const nlohmann::json answered =
+      referee_.Require({{"do", "reference"}, {"values", values_}, {"counts", sets_->ElementCounts()}});
+  std::vector<DeviceMemory>& expected = expected_.emplace_back();
+  for (const std::size_t i : compared_) {
+    expected.emplace_back(shared_[i].size_bytes()).Upload(std::as_bytes(std::span<const double>(shared_[i])));
+  }
+}
+
+void Trial::FindWeak() {
+  for (const std::size_t i : compared_) {
+    const Tensor& tensor = sets_->tensors()[i];
+    const WeakTolerance weak =
+        FindWeakTolerance(tensor.description.format, tensor.description.tolerance, shared_[i], tensor.extents);
+    if (weak.accepts.empty()) continue;
+    answer_.judgement.weak_tolerance = tensor.description.name + ": " + weak.accepts;
+    if (!question_.accept_weak_tolerance) tolerance_parts_[i] = weak.part;
+  }
+}
+
+// Where every tensor is fp32 and tensor cores worked: do the results have the error of inputs rounded to TF32? A kernel
+// that splits numbers into several TF32 parts does not. Leaves shared_ changed.
+void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results) {
+  constexpr int kTf32Bits = 10;
+  constexpr double kPart = 0.3;
+  const std::vector<Tensor>& tensors = sets_->tensors();
+  const bool all_fp32 = std::ranges::all_of(
+      tensors, [](const Tensor& tensor) { return tensor.description.format == NumberFormat::kFp32; });
+  if (!all_fp32 || alone_.sum.tensor_cycles == 0 || question_.accept_weak_tolerance) return;
+  std::vector<std::vector<double>> exact;
+  for (const std::size_t i : compared_) exact.emplace_back(shared_[i].begin(), shared_[i].end());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].description.is_drawn()) continue;
+    const DeviceMemory decoded(shared_[i].size_bytes());
+    DecodeOnDevice(sets_->Drawn(set, i), NumberFormat::kFp32, decoded);
+    decoded.Download(std::as_writable_bytes(shared_[i]));
+    for (double& value : shared_[i]) value = RoundToBits(kTf32Bits, value);
+  }
+  (void)referee_.Require({{"do", "reference"}, {"values", values_}, {"counts", sets_->ElementCounts()}});
+  double of_rounding = 0.0;
+  double of_kernel = 0.0;
+  for (std::size_t k = 0; k < compared_.size(); ++k) {
+    std::vector<float> given(exact[k].size());
+    results[k].Download(std::as_writable_bytes(std::span(given)));
+    for (std::size_t i = 0; i < exact[k].size(); ++i) {
+      of_rounding += std::pow(shared_[compared_[k]][i] - exact[k][i], 2);
+      of_kernel += std::pow(given[i] - exact[k][i], 2);
+    }
+  }
+  if (std::sqrt(of_kernel) < kPart * std::sqrt(of_rounding) || of_rounding == 0.0) return;
+  Refuse("all tensors are fp32, and the results have the error of TF32: tensor cores multiply 11 bits of them");
+}
+
+// Compares with what the set's calls must give. `when`: for the place of an error.
+bool Trial::Matches(std::size_t set, const std::vector<const DeviceMemory*>& results, const std::string& when) {
+  Verification& verification = answer_.verification;
+  bool right = true;
+  for (std::size_t k = 0; k < compared_.size(); ++k) {
+    const Tensor& tensor = sets_->tensors()[compared_[k]];
+    const NumberFormat format = tensor.description.format;
+    Tolerance tolerance = tensor.description.tolerance;
+    tolerance.absolute *= tolerance_parts_[compared_[k]];
+    tolerance.relative *= tolerance_parts_[compared_[k]];
+    const DeviceErrors found = CompareOnDevice(*results[k], format, expected_[set][k], tolerance);
+    verification.max_abs_error = std::max(verification.max_abs_error, found.max_abs_error);
+    verification.max_error_ratio = std::max(verification.max_error_ratio, found.max_error_ratio);
+    verification.nonfinite += static_cast<std::int64_t>(found.nonfinite);
+    verification.unwritten += static_cast<std::int64_t>(found.unwritten);
+    if (found.wrong == 0) continue;
+    right = false;
+    if (!verification.where.empty()) continue;
+    const std::size_t bytes = BytesOf(format);
+    std::array<std::byte, sizeof(std::uint32_t)> element{};
+    results[k]->Download(std::span(element).first(bytes), found.first * bytes);
+    const std::uint32_t bits = LoadBits(format, element, 0);
+    double wanted = 0.0;
+    expected_[set][k].Download(std::as_writable_bytes(std::span(&wanted, 1)), found.first * sizeof wanted);
+    const std::string how = found.unwritten > 0 && bits == PoisonOf(format)
+                                ? "never written"
+                                : fmt::format("{:.9g}, expected {:.9g}", Decode(format, bits), wanted);
+    verification.where =
+        tensor.description.name + PlaceOf(static_cast<std::int64_t>(found.first), tensor.extents) + ": " + how + when;
+  }
+  return right;
+}
+
+void Trial::CompareSoaked() {
+  for (std::size_t set = 0; set < expected_.size(); ++set) {
+    ++answer_.judgement.calls;
+    if (sets_->OutputHash(set) == result_hashes_[set]) continue;  // the bits of a result that was found right
+    answer_.judgement.same_bits = false;
+    if (!Matches(set, Present(set), fmt::format(" in call {} after the timing", answer_.judgement.calls))) {
+      ++answer_.judgement.wrong_calls;
+    }
+  }
+}
+
+// Calls go on after the timing, on inputs whose results are known by now: errors that are rare are counted.
+void Trial::Soak() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  std::vector<std::size_t> order;
+  for (std::size_t set = 0; set < expected_.size(); ++set) order.push_back(set);
+  while (answer_.judgement.calls < question_.calls &&
+         std::chrono::duration<double>(Clock::now() - start).count() < kSoakSeconds) {
+    sets_->RestoreInPlace();
+    sets_->Poison(Poison::kRandom, random_());
+    std::ranges::shuffle(order, random_);
+    (void)worker_->Require({{"do", "run"}, {"order", order}, {"chain", single_}});
+    CompareSoaked();
+  }
+  // A write that comes late: the results must still be there when the device has been idle.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (std::size_t set = 0; set < expected_.size(); ++set) {
+    if (!Matches(set, Present(set), ", some time after the call had ended")) ++answer_.judgement.wrong_calls;
+  }
+}
+
+void Trial::Refuse(const std::string& reason) {
+  if (refused_.empty()) refused_ = reason;
+}
+
+}  // namespace fa_profile::judge

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "fa_profile/judge.h"
+#include "library_process.h"
+#include "tensor_sets.h"
+#include "witness.h"
+
+namespace fa_profile::judge {
+
+/// One trial of a kernel: rounds of fresh inputs. In each the worker computes calls alone and then bursts of calls, all
+/// on the judge's tensors; the judge reads the results, and only then asks the referee what they must be.
+class Trial {
+ public:
+  Trial(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress);
+  Answer Run();
+
+ private:
+  /// Counters per call, and how the timed ones differ.
+  struct Counted {
+    double calls = 0;
+    Watched sum;
+    double lowest_instructions = 0;  ///< of a call, over the rounds
+    double highest_instructions = 0;
+  };
+
+  void OpenWitness();
+  void Warm();
+  void PlanBursts();
+  void Round(int round);
+  void KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const;
+  Watched RunWatched(const std::vector<std::size_t>& order, int chain);
+  void RunAlone();
+  void RunBursts();
+  void RunApart();
+  std::vector<std::size_t> Shuffled(std::size_t times);
+  void Add(Counted& counted, const Watched& seen, double calls);
+  void Expect(std::size_t set);
+  bool Matches(std::size_t set, const std::vector<const DeviceMemory*>& results, const std::string& when);
+  std::vector<const DeviceMemory*> Present(std::size_t set) const;
+  void FindWeak();
+  void FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results);
+  void Soak();
+  void CompareSoaked();
+  void Refuse(const std::string& reason);
+  void WeighTime();
+  void Conclude();
+
+  const Question& question_;
+  collect::GpuApi& gpu_;
+  std::function<void(int, int)> progress_;
+  std::mt19937_64 random_;
+  SharedArrays shared_;
+  LibraryProcess referee_;
+  LibraryStatement statement_;
+  nlohmann::json values_;
+  std::optional<LibraryProcess> worker_;
+  std::optional<TensorSets> sets_;
+  std::optional<Witness> witness_;
+  std::vector<double> tolerance_parts_;              // of each tensor's tolerance that is applied
+  std::vector<std::size_t> compared_;                // which tensors are
+  std::vector<std::vector<DeviceMemory>> expected_;  // of a set's compared tensors: float64
+  std::vector<std::uint64_t> result_hashes_;         // of the last round, of a call alone
+  int single_ = 1;                                   // `chain` of a call alone: 0 where the launch cannot be captured
+  int chain_ = 1;
+  std::size_t repeats_ = 1;
+  Counted alone_;
+  Counted timed_;
+  bool alone_on_gpu_ = true;
+  std::string why_no_witness_ = "it was not timed";
+  double apart_ns_ = 0.0;             // of a call in a separate graph: no other can overlap it
+  std::vector<std::uint64_t> drawn_;  // hashes of the inputs of all rounds
+  std::string refused_;
+  Answer answer_;
+};
+
+}  // namespace fa_profile::judge

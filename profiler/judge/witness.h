@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "fa_profile/gpu_api.h"
+
+namespace fa_profile::judge {
+
+/// What the whole device did while something ran, as its counters tell: of every process, stream and thread.
+struct Watched {
+  double instructions = 0;   ///< warp instructions that SMs executed
+  double tensor_cycles = 0;  ///< cycles of tensor pipes, summed over SMs
+  double sm_cycles = 0;      ///< cycles in which an SM held a warp, summed over SMs
+  double busy_ns = 0;        ///< from the first such cycle to the last
+  bool quiet_before = true;  ///< nothing ran from the start of watching to the beginning of `work`
+  bool quiet_after = true;   ///< nothing ran any more when `work` had returned
+  bool complete = true;      ///< no reading was lost
+};
+
+/// Samples the counters of the whole device from this process. Only one may exist on a GPU, and no other profiler.
+/// (PM sampling: a process without any work counts another's instructions exactly, its busy time to 0.5 %.)
+class Witness {
+ public:
+  /// `longest_ns`: of the work that is watched; it decides how often the counters are read. Throws Error: the GPU or
+  /// its driver has no such counters, or something else holds them.
+  Witness(collect::GpuApi& gpu, double longest_ns);
+
+  /// Runs `work`, before and after which the device must be idle.
+  Watched Watch(const std::function<void()>& work);
+
+ private:
+  std::int64_t interval_ns_;
+  std::unique_ptr<collect::PmSampler> sampler_;
+};
+
+/// The same of readings, in order; `interval_ns`: between two. Of the first reading nothing counts: it holds what the
+/// counters kept from before. `settle_ns`: how long nothing may run at either end.
+Watched SumReadings(const collect::PmReadings& taken, std::int64_t interval_ns, std::int64_t settle_ns);
+
+}  // namespace fa_profile::judge

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Judges every library of tests/cheats/blind: judge_cheats.py FA_PROFILE [REGEX]. Needs a GPU of sm_90a and nvcc.
+
+truth.txt says of each file what it is (cheat or honest) and, in its last column, what the judge makes of it: caught,
+harmless (certified, and the time is that of right work), missed, or certified. Prints a line each and the sums. Exit
+code 1: a verdict is not as listed.
+"""
+
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BLIND = pathlib.Path(__file__).resolve().parent / "blind"
+INCLUDE = BLIND.parents[2] / "kernels" / "include"
+SECONDS = 60
+
+
+def build(name, folder):
+    library = folder / f"{name}.so"
+    command = ["nvcc", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-arch=sm_90a", "-I", str(INCLUDE)]
+    subprocess.run([*command, str(BLIND / f"{name}.cu"), "-o", str(library)], check=True, capture_output=True)
+    return library
+
+
+def judge(program, name, library):
+    """The verdict's text and whether the kernel passed."""
+    command = [program, "verify", "--kernel", f"^{name}$", "--kernel-lib", str(library)]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace")
+    except subprocess.TimeoutExpired:
+        return f"no answer within {SECONDS} s", False
+    lines = [line for line in run.stdout.splitlines() if line.startswith(name + " ")]
+    said = " ".join(lines[-1].split()[2:]) if lines else (run.stderr.strip().splitlines() or ["nothing"])[0]
+    return said, run.returncode == 0
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    wanted = re.compile(sys.argv[2] if len(sys.argv) > 2 else "")
+    rows = [line.split() for line in (BLIND / "truth.txt").read_text().splitlines() if line and not line.startswith("#")]
+    rows = [row for row in rows if row[0].endswith(".cu") and wanted.search(row[0])]
+    counts = collections.Counter()
+    differs = 0
+    with tempfile.TemporaryDirectory() as folder:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            libraries = list(pool.map(lambda row: build(row[0][:-3], pathlib.Path(folder)), rows))
+        for (file, truth, kind, listed), library in zip(rows, libraries):  # one at a time: the GPU must be theirs alone
+            said, passed = judge(program, file[:-3], library)
+            as_listed = passed == (listed != "caught")
+            differs += not as_listed
+            counts[truth, listed if as_listed else "NOT AS LISTED"] += 1
+            print(f"{file[:-3]:22} {truth:6} {listed:9} {'' if as_listed else 'DIFFERS '}{said[:150]}", flush=True)
+    print(", ".join(f"{truth} {what}: {count}" for (truth, what), count in sorted(counts.items())))
+    return 1 if differs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fa_profile/child_process.h"
+#include "fa_profile/error.h"
+#include "fa_profile/judge.h"
+#include "fa_profile/library_server.h"
+#include "weak_tolerance.h"
+#include "witness.h"
+
+namespace fa_profile::judge {
+namespace {
+
+constexpr std::int64_t kInterval = 20'000;
+constexpr std::int64_t kSettle = 200'000;
+
+collect::PmReading Reading(std::int64_t index, double busy_part, double instructions = 0) {
+  constexpr double kFullCycles = 5e6;
+  return {index * kInterval,
+          (index + 1) * kInterval,
+          {{"TPC.TriageCompute.sm__inst_executed_realtime.sum", instructions},
+           {"TPC.TriageCompute.sm__cycles_active.sum", busy_part * kFullCycles},
+           {"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum", 0.0}}};
+}
+
+// Quiet readings, then `busy` full ones with half a reading at either end, then quiet ones again.
+collect::PmReadings Burst(int quiet_before, int busy, int quiet_after) {
+  collect::PmReadings taken;
+  std::int64_t at = 1;
+  taken.readings.push_back({-50 * kInterval, kInterval, Reading(0, 1.0, 1e9).metrics});  // from before the start
+  const auto add = [&](double part, double instructions) {
+    taken.readings.push_back(Reading(at++, part, instructions));
+  };
+  for (int i = 0; i < quiet_before; ++i) add(0, 0);
+  add(0.5, 50);
+  for (int i = 0; i < busy; ++i) add(1, 100);
+  add(0.5, 50);
+  for (int i = 0; i < quiet_after; ++i) add(0, 0);
+  return taken;
+}
+
+TEST(JudgeKernelTest, TheWitnessAddsUpABurstAndItsTimeWithoutTheIdlePartsOfItsEnds) {
+  const Watched seen = SumReadings(Burst(10, 8, 10), kInterval, kSettle);
+  EXPECT_DOUBLE_EQ(seen.instructions, 900);
+  EXPECT_DOUBLE_EQ(seen.busy_ns, 9.0 * kInterval);
+  EXPECT_TRUE(seen.quiet_before && seen.quiet_after && seen.complete);
+}
+
+TEST(JudgeKernelTest, WorkBeforeOrAfterIsSeen) {
+  EXPECT_FALSE(SumReadings(Burst(1, 8, 10), kInterval, kSettle).quiet_before);
+  EXPECT_FALSE(SumReadings(Burst(10, 8, 1), kInterval, kSettle).quiet_after);
+}
+
+TEST(JudgeKernelTest, AnIdleGpuHasNoWorkAndLostReadingsAreTold) {
+  collect::PmReadings idle;
+  for (int i = 0; i < 20; ++i) idle.readings.push_back(Reading(i, 0));
+  EXPECT_DOUBLE_EQ(SumReadings(idle, kInterval, kSettle).busy_ns, 0);
+  idle.buffer_full = true;
+  EXPECT_FALSE(SumReadings(idle, kInterval, kSettle).complete);
+}
+
+std::string Accepted(const Tolerance& tolerance, const std::vector<double>& expected,
+                     const std::vector<std::int64_t>& extents, NumberFormat format = NumberFormat::kFp32) {
+  return FindWeakTolerance(format, tolerance, expected, extents).accepts;
+}
+
+TEST(JudgeKernelTest, ATolerancesWeaknessIsFoundAndAPartOfItRefusesIt) {
+  // A softmax over many columns: all right values are below the usual tolerance.
+  std::vector<double> softmax(64);
+  for (std::size_t i = 0; i < softmax.size(); ++i) softmax[i] = 1e-4 * (1.0 + static_cast<double>(i % 7));
+  const WeakTolerance weak =
+      FindWeakTolerance(NumberFormat::kFp32, {1e-3, 1e-3}, softmax, std::vector<std::int64_t>{8, 8});
+  EXPECT_EQ(weak.accepts, "zeros");
+  EXPECT_LT(weak.part * 1e-3, 1e-4) << "zeros would still pass";
+  EXPECT_EQ(Accepted({1e-7, 1e-6}, softmax, {8, 8}), "");
+}
+
+TEST(JudgeKernelTest, MeansOverAnExtentAndCoarseTypesAreTried) {
+  // Rows that differ little from their mean over extent 0.
+  std::vector<double> rows;
+  for (int row = 0; row < 4; ++row) {
+    for (int column = 0; column < 4; ++column) rows.push_back(column * 10.0 + row * 1e-3);
+  }
+  EXPECT_EQ(Accepted({1e-2, 0}, rows, {4, 4}), "the mean over extent 0");
+  const std::vector<double> values = {1.001, -2.003, 3.007, 4.01};
+  EXPECT_EQ(Accepted({0, 5e-3}, values, {4}), "the reference rounded to 8 significant bits");
+  EXPECT_EQ(Accepted({0, 1e-4}, values, {4}), "");
+}
+
+TEST(JudgeKernelTest, AResultThatIsZeroOrConstantIsNoWeakness) {
+  EXPECT_EQ(Accepted({1e-3, 1e-3}, std::vector<double>(16, 0.0), {16}), "");
+  EXPECT_EQ(Accepted({0, 1e-6}, std::vector<double>(16, 2.0), {16}), "");
+}
+
+TEST(JudgeKernelTest, NumbersAreRoundedToTheirFirstBits) {
+  EXPECT_DOUBLE_EQ(RoundToBits(2, 1.13), 1.25);
+  EXPECT_DOUBLE_EQ(RoundToBits(2, -1.10), -1.0);
+  EXPECT_DOUBLE_EQ(RoundToBits(10, 1.0), 1.0);
+  EXPECT_TRUE(std::isinf(RoundToBits(7, INFINITY)));
+}
+
+TEST(JudgeKernelTest, AStatementComesBackAndAnythingElseIsRefused) {
+  LibraryStatement statement{{"mine", {{"rows", 4, 1, 9}}, {"x: fp16 input (rows)"}}, {}, true, false};
+  TensorDescription tensor;
+  tensor.name = "x";
+  tensor.format = NumberFormat::kFp16;
+  tensor.shape = "rows";
+  tensor.tolerance = {1e-3, 2e-3};
+  statement.tensors = {tensor};
+  const LibraryStatement read = StatementFromMessage(ToMessage(statement));
+  EXPECT_EQ(read.identity.kernel, "mine");
+  EXPECT_EQ(read.identity.parameters, statement.identity.parameters);
+  EXPECT_EQ(read.tensors.at(0).format, NumberFormat::kFp16);
+  EXPECT_DOUBLE_EQ(read.tensors.at(0).tolerance.relative, 2e-3);
+  EXPECT_TRUE(read.has_reference);
+  for (const char* bad : {"", "{}", "[1]", R"({"kernel":"x","words":[],"parameters":[[1]],"tensors":[]})"}) {
+    EXPECT_THROW((void)StatementFromMessage(bad), Error) << bad;
+  }
+}
+
+TEST(JudgeKernelTest, AVerdictIsOneSentence) {
+  Judgement judgement;
+  judgement.verdict = Judgement::Verdict::kCertified;
+  judgement.calls = 3000;
+  judgement.durations_ns = {12'400, 12'300, 12'500};
+  EXPECT_EQ(Describe(judgement), "certified: 12.4 us a call, 0 of 3000 calls wrong (95 %: under 0.1 %)");
+  judgement.weak_tolerance = "y: zeros";
+  judgement.same_bits = false;
+  EXPECT_EQ(Describe(judgement),
+            "certified: 12.4 us a call, 0 of 3000 calls wrong (95 %: under 0.1 %); equal inputs give "
+            "other bits; weak tolerance, which also accepts y: zeros");
+  judgement.verdict = Judgement::Verdict::kRefused;
+  judgement.reason = "timed calls do less";
+  EXPECT_EQ(Describe(judgement), "REFUSED: timed calls do less");
+}
+
+TEST(ChildSessionTest, AnswersComeAndAnEndIsToldWithWhatWasPrinted) {
+  ChildSession session("/bin/sh", {"sh", "-c", "echo said >&2; exec cat <&3 >&3"});
+  ASSERT_TRUE(session.Send("a question"));
+  EXPECT_EQ(session.Receive(20), "a question");
+  const ChildEnd end = session.End();
+  EXPECT_EQ(end.err, "said\n");
+}
+
+TEST(ChildSessionTest, AChildThatEndsOrHangsGivesNoAnswer) {
+  ChildSession ended("/bin/sh", {"sh", "-c", "exit 3"});
+  EXPECT_EQ(ended.Receive(20), std::nullopt);
+  EXPECT_FALSE(ended.End().timed_out);
+  ChildSession hangs("/bin/sh", {"sh", "-c", "sleep 60"});
+  EXPECT_EQ(hangs.Receive(0.05), std::nullopt);
+  EXPECT_TRUE(hangs.End().timed_out);
+}
+
+TEST(ChildSessionTest, VariablesAreReplacedAndDescriptorsGiven) {
+  const Pipe pipe = MakePipe();
+  ChildSession session("/bin/sh", {"sh", "-c", "printf '%s' \"$FA_PROFILE_TRIED\" >&4; echo done >&3; sleep 60"},
+                       {"FA_PROFILE_TRIED=yes"}, {pipe.write_end.get()});
+  EXPECT_EQ(session.Receive(20), "done\n");
+  char text[8] = {};
+  EXPECT_EQ(read(pipe.read_end.get(), text, sizeof text), 3);
+  EXPECT_STREQ(text, "yes");
+}
+
+}  // namespace
+}  // namespace fa_profile::judge
