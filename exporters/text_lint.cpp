@@ -128,11 +128,12 @@ void WriteKernel(TextPage& page, const KernelLint& kernel) {
 
 void WriteSkippedCode(TextPage& page, const std::vector<SkippedFile>& skipped, int count) {
   constexpr std::size_t kShown = 10;
-  const std::size_t shown = std::min(kShown, skipped.size());
-  for (const SkippedFile& one : std::span(skipped).first(shown)) {
-    page.Paragraph("  skipped    ", page.Safe((one.file.empty() ? "" : one.file + ": ") + one.why));
+  const std::vector<SkippedKind> kinds = KindsOf(skipped);
+  int more = count;
+  for (const SkippedKind& kind : std::span(kinds).first(std::min(kShown, kinds.size()))) {
+    page.Paragraph("  skipped    ", page.Safe(SkippedText(kind)));
+    more -= kind.count;
   }
-  const int more = count - static_cast<int>(shown);
   if (more > 0) page.Line(fmt::format("  skipped    {} more; --format json lists them", more));
 }
 

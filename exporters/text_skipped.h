@@ -7,7 +7,7 @@
 
 namespace fa_profile::exporters {
 
-/// The first ten that were not read, and how many more of `count`. In text_lint.cpp.
+/// What was not read, a line for each of the first ten reasons, and how many more of `count`. In text_lint.cpp.
 void WriteSkippedCode(TextPage& page, const std::vector<SkippedFile>& skipped, int count);
 
 }  // namespace fa_profile::exporters

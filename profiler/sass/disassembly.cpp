@@ -82,7 +82,8 @@ class Nvdisasm {
 
  private:
   ChildEnd Run(const std::string& form) const {
-    std::vector<std::string> arguments{program_, form};
+    // What its analysis of the data flow finds, targets of indirect branches, is read from the headers.
+    std::vector<std::string> arguments{program_, form, "-ndf"};
     if (!indices_.empty()) arguments.insert(arguments.end(), {"-fun", indices_});
     arguments.push_back(file_.path());
     return RunCudaTool(arguments);
@@ -91,9 +92,14 @@ class Nvdisasm {
   [[noreturn]] void Refuse(const ChildEnd& end) const {
     const std::string said = end.err.substr(0, end.err.find_last_not_of(" \n") + 1);
     if (said.find("architecture") != std::string::npos) {
-      throw Error(program_ + " does not know the architecture of this cubin, sm_" + std::to_string(sm_) + ": " + said,
-                  "it may be older than the compiler that made the cubin, or newer than it can read; set "
-                  "FA_PROFILE_NVDISASM to one of the same CUDA version");
+      constexpr int kFirstOfCuda13 = 75;
+      const std::string architecture = "sm_" + std::to_string(sm_);
+      if (sm_ < kFirstOfCuda13) {
+        throw Error("this version of nvdisasm no longer reads code for " + architecture + "; that of CUDA 12 does",
+                    "set FA_PROFILE_NVDISASM to nvdisasm of CUDA 12");
+      }
+      throw Error("this version of nvdisasm does not read code for " + architecture + "; a newer one may",
+                  "set FA_PROFILE_NVDISASM to nvdisasm of the CUDA version that compiled the code, or later");
     }
     constexpr int kCannotStart = 127;
     if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == kCannotStart) {

@@ -12,6 +12,8 @@
 #include <optional>
 #include <semaphore>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -25,6 +27,7 @@
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/phases.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/units.h"
 
@@ -39,12 +42,30 @@ struct ReleaseSlot {
   void operator()(std::counting_semaphore<>* slots) const { slots->release(); }
 };
 
+/// How many things of a package are found: cubins, and what is skipped.
+int CountFound(const std::string& package, const std::string& architecture, const PackageLimits& limits) {
+  int found = 0;
+  ForEachCodeFile(
+      package,
+      [&](const std::string&, const std::string& path) {
+        try {
+          const sass::CodeSelection selection = sass::SelectCode(sass::MachineCode(path), path, architecture);
+          found += static_cast<int>(selection.cubins.size() + selection.unread.size());
+        } catch (const Error&) {
+          ++found;
+        }
+      },
+      [&](const std::string&, const std::string&) { ++found; }, limits);
+  return found;
+}
+
 class PackageLinter {
  public:
-  PackageLinter(const LintRequest& request, const PackageWatch& watch, const PackageLimits& limits)
+  PackageLinter(const LintRequest& request, const PackageWatch& watch, const PackageLimits& limits, int total)
       : request_(request),
         watch_(watch),
         limits_(limits),
+        total_(total),
         pattern_(request.kernel_pattern),
         nvdisasm_(sass::RequireNvdisasm()) {}
 
@@ -68,7 +89,7 @@ class PackageLinter {
     Part& part = parts_.emplace_back();
     part.name = name;
     part.error = why;
-    part.is_done = true;
+    SetDone(part);
     ShowDone();
   }
 
@@ -99,8 +120,6 @@ class PackageLinter {
   /// A file with GPU code.
   struct File {
     std::string name;
-    int cubins = 0;
-    int done = 0;                               // of these
     std::map<std::string, std::string> labels;  // of its kernels, by name
   };
 
@@ -112,7 +131,7 @@ class PackageLinter {
     std::vector<std::uint8_t> cubin;  // from when it is queued until it is disassembled
     std::string hash;                 // SHA-256 of the cubin; empty: it was not read
     sass::CubinInfo info;
-    std::vector<std::string> symbols;  // of its kernels that are wanted
+    std::vector<std::string> symbols;  // of its kernels that are to be disassembled
     std::uint64_t code_bytes = 0;      // of these
     bool is_again = false;             // an equal cubin came before
     bool is_done = false;
@@ -133,7 +152,6 @@ class PackageLinter {
   void LintCubins(const std::string& name, const sass::MachineCode& code, const std::vector<sass::CodeImage>& cubins) {
     const auto file = std::make_shared<File>();
     file->name = name;
-    file->cubins = static_cast<int>(cubins.size());
     std::vector<Part> parts(cubins.size());
     std::vector<std::string> names;
     for (std::size_t i = 0; i < cubins.size(); ++i) {
@@ -141,9 +159,8 @@ class PackageLinter {
       part.file = file;
       part.name = name + " (" + cubins[i].name + ")";
       part.architecture = cubins[i].architecture;
-      ReadHeaders(code, cubins[i], part);
+      ReadHeaders(code, cubins[i], part, names);
       part.is_again = !part.hash.empty() && !hashes_.insert(part.hash).second;
-      for (const std::string& symbol : part.symbols) names.push_back(Demangle(symbol.c_str()));
     }
     file->labels = DistinctNames(names);
     for (std::size_t i = 0; i < cubins.size(); ++i) {
@@ -154,8 +171,9 @@ class PackageLinter {
     }
   }
 
-  /// What the cubin's headers say.
-  void ReadHeaders(const sass::MachineCode& code, const sass::CodeImage& image, Part& part) {
+  /// What the cubin tells without nvdisasm. Adds the names of its kernels that match.
+  void ReadHeaders(const sass::MachineCode& code, const sass::CodeImage& image, Part& part,
+                   std::vector<std::string>& names) {
     if (image.bytes > limits_.cubin_bytes) {
       part.error = "it has more than " + FormatValue(static_cast<double>(limits_.cubin_bytes), "bytes");
       return;
@@ -164,16 +182,43 @@ class PackageLinter {
       const std::vector<std::uint8_t> bytes = code.Read(image);
       part.info = sass::ReadCubin(bytes);
       part.symbols = WantedKernels(part.info, [&](const std::string& kernel) {
-        if (pattern_.Finds(kernel)) return true;
+        if (pattern_.Finds(kernel)) {
+          names.push_back(kernel);
+          return true;
+        }
         if (others_.size() < kMostOthers) others_.insert(FunctionName(kernel));
         return false;
       });
       // The image's architecture is part of the result, and may have a letter that the cubin lacks.
       part.hash = Sha256({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + image.architecture;
+      RefuseWithoutExponentials(bytes, part);
     });
     for (const sass::CubinFunction& function : part.info.functions) {
       if (std::ranges::find(part.symbols, function.name) != part.symbols.end()) part.code_bytes += function.code_bytes;
     }
+  }
+
+  /// Most kernels of most packages take no exponential: they are refused here, as analyze::InferPhases() refuses them.
+  /// Not those whose inline functions name the phases.
+  void RefuseWithoutExponentials(std::span<const std::uint8_t> cubin, Part& part) const {
+    if (request_.options.phase_map) return;
+    std::map<std::string_view, std::string_view> refused;  // the word, by symbol
+    for (const sass::CubinFunction& function : part.info.functions) {
+      if (function.has_exponentials.value_or(true)) continue;
+      refused.emplace(function.name, function.has_matrix_products ? "gemm" : "other");
+    }
+    if (part.info.has_line_information) {
+      for (const DeviceFunction& function : sass::ReadInlineStacks(cubin, 0, part.symbols)) {
+        if (analyze::ChoosePhaseMap({&function}).name != kOpcodePhasesName) refused.erase(function.name);
+      }
+    }
+    std::erase_if(part.symbols, [&](const std::string& symbol) {
+      const auto word = refused.find(symbol);
+      if (word == refused.end()) return false;
+      ++part.kernels;
+      ++part.refused[std::string(word->second)];
+      return true;
+    });
   }
 
   /// Adds a cubin to the rows, and to the batch of its architecture. A batch starts when it has so much code that
@@ -221,10 +266,9 @@ class PackageLinter {
   }
 
   // These two need the lock.
-  void SetDone(Part& part) const {
+  void SetDone(Part& part) {
     part.is_done = true;
-    ++part.file->done;
-    if (watch_.progress) watch_.progress(part.file->name, part.file->done, part.file->cubins);
+    if (watch_.progress) watch_.progress(++done_, total_);
   }
   void ShowDone() {
     for (; !parts_.empty() && parts_.front().is_done; parts_.pop_front()) Add(parts_.front());
@@ -255,6 +299,7 @@ class PackageLinter {
       work();
     } catch (const Error& error) {
       part.error = error.message();
+      part.attention.clear();
     }
   }
 
@@ -311,9 +356,11 @@ class PackageLinter {
     } else if (!part.hash.empty()) {
       known_[part.hash] = {package_.attention.size(), part.attention.size(), part.refused, part.kernels, part.error};
     }
+    ++package_.found;
+    if (!part.error.empty()) return AddSkipped(part);
+    ++package_.read;
     package_.kernels += part.kernels;
     for (const auto& [word, count] : part.refused) package_.refused[word] += count;
-    if (!part.error.empty()) AddSkipped(part);
     for (KernelLint& lint : part.attention) {
       if (watch_.kernel) watch_.kernel(lint);
       package_.attention.push_back(std::move(lint));
@@ -321,7 +368,7 @@ class PackageLinter {
   }
 
   void AddSkipped(const Part& part) {
-    constexpr std::size_t kMostListed = 1000;
+    constexpr std::size_t kMostListed = 10'000;
     ++package_.skipped_files;
     if (package_.skipped.size() < kMostListed) package_.skipped.push_back({part.name, part.error});
   }
@@ -331,6 +378,7 @@ class PackageLinter {
   const LintRequest& request_;
   const PackageWatch& watch_;
   const PackageLimits& limits_;
+  const int total_;  // of what is found
   const KernelPattern pattern_;
   const std::string nvdisasm_;
   std::set<std::string> others_;
@@ -339,6 +387,7 @@ class PackageLinter {
 
   std::mutex mutex_;  // of what follows, `watch_`, and what parts have in common
   PackageLint package_;
+  int done_ = 0;
   std::deque<Part> parts_;              // in the order of the package, from the first that is not done
   std::map<std::string, Known> known_;  // by hash
 
@@ -350,7 +399,8 @@ class PackageLinter {
 
 PackageLint LintPackage(const std::string& package, const LintRequest& request, const PackageWatch& watch,
                         const PackageLimits& limits) {
-  PackageLinter linter(request, watch, limits);
+  const int total = watch.progress ? CountFound(package, request.architecture, limits) : 0;
+  PackageLinter linter(request, watch, limits, total);
   ForEachCodeFile(
       package, [&](const std::string& name, const std::string& path) { linter.LintFile(name, path); },
       [&](const std::string& name, const std::string& why) { linter.Skip(name, why); }, limits);

@@ -11,8 +11,8 @@ namespace fa_profile::load {
 
 /// Called from one thread at a time, while a package is read.
 struct PackageWatch {
-  /// Cubins of `file` that are done, and how many there are.
-  std::function<void(const std::string& file, int done, int total)> progress{};
+  /// How much of what the package has (PackageLint::found) is done. `total` costs a reading of the package before.
+  std::function<void(int done, int total)> progress{};
   /// Each attention kernel, in the order of the result, as soon as those before it are done.
   std::function<void(const KernelLint& kernel)> kernel{};
 };
