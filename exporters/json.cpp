@@ -497,7 +497,7 @@ nlohmann::ordered_json JsonOf(const PhaseInference& inference) {
 
 nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls) { return ToArray(stalls); }
 
-std::string JsonText(const nlohmann::ordered_json& json) {
+static std::string JsonText(const Json& json) {
   return EscapeUnsafe(json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 

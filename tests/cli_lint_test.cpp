@@ -173,6 +173,36 @@ TEST_F(CliLintTest, RowsAndSkippedFilesOfAPackageComeInItsOrder) {
   EXPECT_EQ(skipped, (std::vector<std::string>{"b.cubin", "e.cubin"}));
 }
 
+TEST_F(CliLintTest, WhatAPackageHasWasReadOrSkipped) {
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(lint_, folder_ / "package/a.cubin");
+  std::filesystem::copy(cubins_ + "sm_80.cubin", folder_ / "package/b.cubin");
+  for (const char* const name : {"c.cubin", "d.cubin", "e.cubin"}) {
+    std::ofstream(folder_ / "package" / name, std::ios::binary) << ReadFile(lint_).substr(0, 2000);
+  }
+  const Outcome outcome = Run("--from-wheel package --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json package = nlohmann::json::parse(outcome.out).at("package");
+  EXPECT_EQ(package.at("found"), 5);
+  EXPECT_EQ(package.at("read"), 2);
+  EXPECT_EQ(package.at("skipped_files"), 3);
+  EXPECT_EQ(package.at("skipped").size(), 3U);
+  const std::string text = Run("--from-wheel package").out;
+  EXPECT_TRUE(Contains(text, "skipped    3 cubins or files, the first c.cubin: the cubin is cut off")) << text;
+  EXPECT_EQ(text.find("d.cubin"), std::string::npos) << "one line for each reason: " << text;
+}
+
+TEST_F(CliLintTest, KernelsOfAPackageWithoutExponentialsAreRefusedWithoutNvdisasm) {
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
+  const std::string script = (folder_ / "nvdisasm").string();
+  std::ofstream(script) << "#!/bin/sh\nexit 1\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Outcome outcome = Run("--from-wheel package", "FA_PROFILE_NVDISASM=" + script);
+  EXPECT_TRUE(Contains(outcome.out, "11 kernels in 1 file: phases of 0; not inferred 0; not attention: "))
+      << outcome.out << outcome.err;
+}
+
 TEST_F(CliLintTest, APackageWithoutGpuCodeIsAnErrorWithItsCure) {
   std::filesystem::create_directories(folder_ / "source");
   std::ofstream(folder_ / "source/kernel.cu") << "__global__ void f() {}\n";

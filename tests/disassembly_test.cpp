@@ -192,6 +192,35 @@ TEST(DisassemblyTest, CubinsOfOneLayoutTakeOneRunTogether) {
   EXPECT_EQ(ReadFile(runs), "run\n");
 }
 
+TEST(DisassemblyTest, ExponentialsAndMatrixProductsOfTheHeadersAreThoseDisassembled) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  int exponentials = 0;
+  int products = 0;
+  for (const char* const name : {"sm_80.cubin", "sm_89.cubin", "sm_90a.cubin", "lint_sm_90a.cubin",
+                                 "switch_sm_100a.cubin", "instructions_sm_80.cubin", "instructions_sm_90a.cubin",
+                                 "instructions_sm_100a.cubin", "instructions_sm_120a.cubin"}) {
+    const auto cubin = SampleCubin(name);
+    const auto functions = Disassemble(cubin, 0, *nvdisasm);
+    for (const CubinFunction& function : ReadCubin(cubin).functions) {
+      SCOPED_TRACE(std::string(name) + " " + function.name);
+      const auto found = std::ranges::find(functions, function.name, &DeviceFunction::name);
+      ASSERT_NE(found, functions.end());
+      const bool exponentiates = std::ranges::any_of(
+          found->instructions, [](const Instruction& i) { return i.opcode.starts_with("MUFU.EX2"); });
+      const bool multiplies = std::ranges::any_of(found->instructions, [](const Instruction& i) {
+        return i.opcode.substr(0, i.opcode.find('.')).ends_with("MMA") && i.predicate != "@!PT";
+      });
+      EXPECT_EQ(function.has_exponentials, exponentiates);
+      EXPECT_EQ(function.has_matrix_products, multiplies);
+      exponentials += exponentiates ? 1 : 0;
+      products += multiplies ? 1 : 0;
+    }
+  }
+  EXPECT_GE(exponentials, 4) << "one of each architecture at least";
+  EXPECT_GE(products, 4) << "one of each architecture at least";
+}
+
 TEST(DisassemblyTest, IndirectBranchesHaveTheirTargets) {
   const auto nvdisasm = FindNvdisasm();
   if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
@@ -243,6 +272,19 @@ TEST(DisassemblyTest, AnUnknownArchitectureIsAnErrorThatNamesIt) {
   } catch (const Error& error) {
     EXPECT_NE(error.message().find("sm_254"), std::string::npos) << error.what();
     EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+TEST(DisassemblyTest, AnArchitectureThatIsNoLongerReadIsReportedWithoutTheToolsOutput) {
+  const Script refuses("echo \"nvdisasm fatal : CUDA architecture 'SM70' is deprecated\" >&2; exit 1");
+  auto cubin = SampleCubin("sm_80.cubin");
+  cubin[cubin[8] >= 8 ? 49 : 48] = 70;  // in e_flags
+  try {
+    Disassemble(cubin, 0, refuses.path());
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "this version of nvdisasm no longer reads code for sm_70; that of CUDA 12 does");
+    EXPECT_NE(error.hint().find("FA_PROFILE_NVDISASM"), std::string::npos) << error.hint();
   }
 }
 
