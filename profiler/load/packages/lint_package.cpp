@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <future>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -123,6 +124,19 @@ class PackageLinter {
     std::map<std::string, std::string> labels;  // of its kernels, by name
   };
 
+  struct Part;
+
+  /// Kernels of a cubin that are disassembled in one run, and what they gave.
+  struct Piece {
+    Part* part = nullptr;
+    std::vector<std::string> symbols;
+    std::uint64_t code_bytes = 0;
+
+    std::vector<KernelLint> attention;
+    std::map<std::string, int> refused;
+    std::string error;
+  };
+
   /// A cubin of a file, and what its kernels gave; or, without a file, what was skipped.
   struct Part {
     std::shared_ptr<File> file;
@@ -132,8 +146,9 @@ class PackageLinter {
     std::string hash;                 // SHA-256 of the cubin; empty: it was not read
     sass::CubinInfo info;
     std::vector<std::string> symbols;  // of its kernels that are to be disassembled
-    std::uint64_t code_bytes = 0;      // of these
-    bool is_again = false;             // an equal cubin came before
+    std::vector<Piece> pieces;         // these, from when it is queued until all are done
+    std::size_t pieces_left = 0;
+    bool is_again = false;  // an equal cubin came before
     bool is_done = false;
 
     std::vector<KernelLint> attention;
@@ -142,9 +157,9 @@ class PackageLinter {
     std::string error;
   };
 
-  /// Cubins of one architecture that are disassembled together, of whatever files.
+  /// Pieces for one architecture that are disassembled together, of whatever files.
   struct Batch {
-    std::vector<Part*> parts;
+    std::vector<Piece*> pieces;
     std::uint64_t code_bytes = 0;
     std::uint64_t cubin_bytes = 0;
   };
@@ -165,7 +180,7 @@ class PackageLinter {
     file->labels = DistinctNames(names);
     for (std::size_t i = 0; i < cubins.size(); ++i) {
       if (!parts[i].is_again && !parts[i].symbols.empty()) {
-        Try(parts[i], [&] { parts[i].cubin = code.Read(cubins[i]); });
+        Try(parts[i].error, [&] { parts[i].cubin = code.Read(cubins[i]); });
       }
       Queue(std::move(parts[i]));
     }
@@ -178,7 +193,7 @@ class PackageLinter {
       part.error = "it has more than " + FormatValue(static_cast<double>(limits_.cubin_bytes), "bytes");
       return;
     }
-    Try(part, [&] {
+    Try(part.error, [&] {
       const std::vector<std::uint8_t> bytes = code.Read(image);
       part.info = sass::ReadCubin(bytes);
       part.symbols = WantedKernels(part.info, [&](const std::string& kernel) {
@@ -193,9 +208,6 @@ class PackageLinter {
       part.hash = Sha256({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + image.architecture;
       RefuseWithoutExponentials(bytes, part);
     });
-    for (const sass::CubinFunction& function : part.info.functions) {
-      if (std::ranges::find(part.symbols, function.name) != part.symbols.end()) part.code_bytes += function.code_bytes;
-    }
   }
 
   /// Most kernels of most packages take no exponential: they are refused here, as analyze::InferPhases() refuses them.
@@ -207,10 +219,13 @@ class PackageLinter {
       if (function.has_exponentials.value_or(true)) continue;
       refused.emplace(function.name, function.has_matrix_products ? "gemm" : "other");
     }
-    if (part.info.has_line_information) {
-      for (const DeviceFunction& function : sass::ReadInlineStacks(cubin, 0, part.symbols)) {
+    std::vector<std::string> named;
+    std::ranges::copy_if(part.symbols, std::back_inserter(named),
+                         [&](const std::string& symbol) { return refused.contains(symbol); });
+    if (part.info.has_line_information && !named.empty()) {
+      sass::ReadInlineStacks(cubin, 0, named, [&](const DeviceFunction& function) {
         if (analyze::ChoosePhaseMap({&function}).name != kOpcodePhasesName) refused.erase(function.name);
-      }
+      });
     }
     std::erase_if(part.symbols, [&](const std::string& symbol) {
       const auto word = refused.find(symbol);
@@ -221,31 +236,50 @@ class PackageLinter {
     });
   }
 
-  /// Adds a cubin to the rows, and to the batch of its architecture. A batch starts when it has so much code that
-  /// starting nvdisasm costs little, or when too many rows wait for its first cubin.
+  void Divide(Part& part) const {
+    std::map<std::string_view, std::uint64_t> bytes_of;
+    for (const sass::CubinFunction& function : part.info.functions) bytes_of[function.name] = function.code_bytes;
+    for (const std::string& symbol : part.symbols) {
+      const std::uint64_t bytes = bytes_of[symbol];
+      if (part.pieces.empty() || part.pieces.back().code_bytes + bytes > limits_.run_code_bytes) {
+        part.pieces.emplace_back().part = &part;
+      }
+      part.pieces.back().symbols.push_back(symbol);
+      part.pieces.back().code_bytes += bytes;
+    }
+    part.pieces_left = part.pieces.size();
+  }
+
+  /// Adds a cubin to the rows, and its pieces to the batches of its architecture. A batch starts when it has so much
+  /// code that starting nvdisasm costs little, or when too many rows wait for its first cubin.
   void Queue(Part queued) {
-    constexpr std::uint64_t kEnoughCode = std::uint64_t{1} << 21U;
     constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24U;
     constexpr std::size_t kMostWaiting = 1024;
-    std::optional<std::string> full;
+    std::vector<Batch> full;
     {
       const std::lock_guard lock(mutex_);
       Part& part = parts_.emplace_back(std::move(queued));
       if (part.cubin.empty()) {
         SetDone(part);
       } else {
-        Batch& batch = open_[part.architecture];
-        batch.parts.push_back(&part);
-        batch.code_bytes += part.code_bytes;
-        batch.cubin_bytes += part.cubin.size();
-        if (batch.code_bytes >= kEnoughCode || batch.cubin_bytes >= kMostBytes) full = part.architecture;
+        Divide(part);
+        for (Piece& piece : part.pieces) {
+          Batch& batch = open_[part.architecture];
+          if (batch.pieces.empty() || batch.pieces.back()->part != &part) batch.cubin_bytes += part.cubin.size();
+          batch.pieces.push_back(&piece);
+          batch.code_bytes += piece.code_bytes;
+          if (batch.code_bytes < limits_.run_code_bytes && batch.cubin_bytes < kMostBytes) continue;
+          full.push_back(open_.extract(part.architecture).mapped());
+        }
       }
       ShowDone();
-      for (const auto& [architecture, batch] : open_) {
-        if (parts_.size() >= kMostWaiting && batch.parts.front() == &parts_.front()) full = architecture;
+      const auto is_waited_for = [&](const auto& open) { return open.second.pieces.front()->part == &parts_.front(); };
+      if (const auto first = std::ranges::find_if(open_, is_waited_for);
+          parts_.size() >= kMostWaiting && first != open_.end()) {
+        full.push_back(open_.extract(first).mapped());
       }
     }
-    if (full) Start(open_.extract(*full).mapped());
+    for (Batch& batch : full) Start(std::move(batch));
   }
 
   /// Waits while as many batches run as there are threads. Throws what one of them threw.
@@ -260,12 +294,26 @@ class PackageLinter {
       const std::unique_ptr<std::counting_semaphore<>, ReleaseSlot> slot(&slots_);
       LintBatch(batch);
       const std::lock_guard lock(mutex_);
-      for (Part* const part : batch.parts) SetDone(*part);
+      for (const Piece* const piece : batch.pieces) {
+        if (--piece->part->pieces_left == 0) Join(*piece->part);
+      }
       ShowDone();
     }));
   }
 
-  // These two need the lock.
+  // These three need the lock.
+  void Join(Part& part) {
+    for (Piece& piece : part.pieces) {
+      if (part.error.empty()) part.error = std::move(piece.error);
+      part.kernels += static_cast<int>(piece.symbols.size());
+      for (const auto& [word, count] : piece.refused) part.refused[word] += count;
+      std::ranges::move(piece.attention, std::back_inserter(part.attention));
+    }
+    if (!part.error.empty()) part.attention.clear();
+    part.pieces = {};
+    part.cubin = {};
+    SetDone(part);
+  }
   void SetDone(Part& part) {
     part.is_done = true;
     if (watch_.progress) watch_.progress(++done_, total_);
@@ -276,46 +324,46 @@ class PackageLinter {
 
   void LintBatch(const Batch& batch) const {
     std::vector<sass::CubinPart> wanted;
-    for (const Part* const part : batch.parts) wanted.push_back({part->cubin, part->symbols});
-    std::vector<std::vector<DeviceFunction>> functions(wanted.size());
+    for (const Piece* const piece : batch.pieces) wanted.push_back({piece->part->cubin, piece->symbols});
     try {
-      functions = sass::DisassembleTogether(wanted, nvdisasm_);
+      sass::DisassembleTogether(wanted, nvdisasm_, [&](std::size_t k, DeviceFunction function) {
+        LintKernel(*batch.pieces[k], std::move(function));
+      });
     } catch (const Error&) {  // of one of them: then each by itself
-      for (std::size_t k = 0; k < wanted.size(); ++k) {
-        Try(*batch.parts[k],
-            [&] { functions[k] = sass::Disassemble(wanted[k].cubin, 0, nvdisasm_, wanted[k].wanted); });
+      for (Piece* const piece : batch.pieces) {
+        piece->attention.clear();
+        piece->refused.clear();
+        Try(piece->error, [&] {
+          sass::Disassemble(piece->part->cubin, 0, nvdisasm_, piece->symbols,
+                            [&](DeviceFunction function) { LintKernel(*piece, std::move(function)); });
+        });
       }
-    }
-    for (std::size_t k = 0; k < wanted.size(); ++k) {
-      Part& part = *batch.parts[k];
-      if (part.error.empty()) Try(part, [&] { LintKernels(part, std::move(functions[k])); });
-      part.cubin = {};
     }
   }
 
+  /// Puts what `work` throws into `message`.
   template <typename Work>
-  static void Try(Part& part, const Work& work) {
+  static void Try(std::string& message, const Work& work) {
     try {
       work();
     } catch (const Error& error) {
-      part.error = error.message();
-      part.attention.clear();
+      message = error.message();
     }
   }
 
-  void LintKernels(Part& part, std::vector<DeviceFunction> functions) const {
-    for (const analyze::KernelCode& kernel :
-         ToKernelCodes(part.file->name, part.architecture, part.info, part.symbols, std::move(functions))) {
-      KernelLint lint = analyze::Lint(kernel, request_.options);
-      ++part.kernels;
-      const std::string word = lint.inference ? lint.inference->refusal_word : "other";
-      if (IsAttention(lint, word)) {
-        lint.label = LabelOf(part, lint.name);
-        part.attention.push_back(std::move(lint));
-      } else {
-        ++part.refused[word];
-      }
+  void LintKernel(Piece& piece, DeviceFunction function) const {
+    const Part& part = *piece.part;
+    const auto described = std::ranges::find(part.info.functions, function.name, &sass::CubinFunction::name);
+    analyze::KernelCode kernel = ToKernelCode(part.file->name, part.architecture, part.info, *described);
+    kernel.function = std::move(function);
+    KernelLint lint = analyze::Lint(kernel, request_.options);
+    const std::string word = lint.inference ? lint.inference->refusal_word : "other";
+    if (!IsAttention(lint, word)) {
+      ++piece.refused[word];
+      return;
     }
+    lint.label = LabelOf(part, lint.name);
+    piece.attention.push_back(std::move(lint));
   }
 
   static std::string LabelOf(const Part& part, const std::string& kernel) {
