@@ -52,9 +52,7 @@ void RefuseForPackage(const LintCommand& command) {
 
 /// CSV has no place for what was not read. `count`: of all, also of those that are not listed.
 void NoteSkipped(const std::vector<SkippedFile>& files, int count) {
-  for (const SkippedFile& skipped : files) {
-    Notice("skipped " + (skipped.file.empty() ? "" : skipped.file + ": ") + skipped.why);
-  }
+  for (const SkippedKind& kind : KindsOf(files)) Notice("skipped " + SkippedText(kind));
   const auto more = count - static_cast<int>(files.size());
   if (more > 0) Notice("skipped " + std::to_string(more) + " more");
 }
@@ -76,15 +74,14 @@ int RunLint(const LintCommand& command) {
   if (from_package) {
     ProgressBar progress(ProgressBar::Elsewhere::kLines);
     const auto writer = command.format->package(std::cout, TerminalOptions());
-    package = load::LintPackage(
-        command.package, command,
-        {.progress = [&](const std::string& file, int done, int total) { progress.Show("lint", file, done, total); },
-         .kernel =
-             [&](const KernelLint& kernel) {
-               progress.Clear();
-               writer->Kernel(command.package, kernel);
-               std::cout.flush();
-             }});
+    package = load::LintPackage(command.package, command,
+                                {.progress = [&](int done, int total) { progress.Show("lint", "cubins", done, total); },
+                                 .kernel =
+                                     [&](const KernelLint& kernel) {
+                                       progress.Clear();
+                                       writer->Kernel(command.package, kernel);
+                                       std::cout.flush();
+                                     }});
     progress.Clear();
     writer->End(package);
   }

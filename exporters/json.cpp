@@ -516,9 +516,11 @@ nlohmann::ordered_json JsonOf(const PhaseInference& inference) {
 
 nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls) { return ToArray(stalls); }
 
-void WriteJsonDocument(std::ostream& out, const nlohmann::ordered_json& document) {
-  out << EscapeUnsafe(document.dump(2, ' ', false, Json::error_handler_t::replace)) << '\n';
+static std::string JsonText(const Json& json) {
+  return EscapeUnsafe(json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
+
+void WriteJsonDocument(std::ostream& out, const nlohmann::ordered_json& document) { out << JsonText(document) << '\n'; }
 
 void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOptions&) {
   const auto by_id = [](std::span<const CatalogueMetric> catalogue) {
@@ -609,30 +611,47 @@ void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions&
 
 namespace {
 
-void WriteJsonPackage(std::ostream& out, const PackageLint& package) {
-  Json refused = Json::object();
-  for (const auto& [word, count] : package.refused) refused[word] = count;
-  WriteJsonDocument(out, {{"format", "fa-profile lint"},
-                          {"version", kJsonVersion},
-                          {"package",
-                           {{"name", package.package},
-                            {"files", package.files},
-                            {"kernels", package.kernels},
-                            {"not_attention", std::move(refused)},
-                            {"skipped_files", package.skipped_files},
-                            {"skipped", SkippedJson(package.skipped)}}},
-                          {"cubins", nullptr},
-                          {"kernels", ToArray(package.attention)}});
-}
-
+/// A row for each kernel as soon as it comes; what is known at the end follows them.
 class JsonPackage : public PackageWriter {
  public:
   explicit JsonPackage(std::ostream& out) : out_(out) {}
-  void Kernel(const std::string&, const KernelLint&) override {}
-  void End(const PackageLint& package) override { WriteJsonPackage(out_, package); }
+  void Kernel(const std::string&, const KernelLint& kernel) override {
+    Begin();
+    out_ << (std::exchange(has_rows_, true) ? ",\n" : "\n") << Text(ToJson(kernel), 4);
+  }
+  void End(const PackageLint& package) override {
+    Json refused = Json::object();
+    for (const auto& [word, count] : package.refused) refused[word] = count;
+    const Json end = {{"name", package.package},
+                      {"files", package.files},
+                      {"kernels", package.kernels},
+                      {"not_attention", std::move(refused)},
+                      {"found", package.found},
+                      {"read", package.read},
+                      {"skipped_files", package.skipped_files},
+                      {"skipped", SkippedJson(package.skipped)}};
+    Begin();
+    out_ << (has_rows_ ? "\n  ],\n" : "],\n") << "  \"cubins\": null,\n  \"package\":\n" << Text(end, 2) << "\n}\n";
+  }
 
  private:
+  void Begin() {
+    if (std::exchange(begun_, true)) return;
+    out_ << "{\n  \"format\": \"fa-profile lint\",\n  \"version\": " << kJsonVersion << ",\n  \"kernels\": [";
+  }
+  /// Its lines, indented.
+  static std::string Text(const Json& json, std::size_t indent) {
+    std::string text(indent, ' ');
+    for (const char c : JsonText(json)) {
+      text += c;
+      if (c == '\n') text.append(indent, ' ');
+    }
+    return text;
+  }
+
   std::ostream& out_;
+  bool begun_ = false;
+  bool has_rows_ = false;
 };
 
 }  // namespace

@@ -126,13 +126,16 @@ void WriteKernel(TextPage& page, const KernelLint& kernel) {
 
 }  // namespace
 
-void WriteSkippedCode(TextPage& page, const std::vector<SkippedFile>& skipped, int count) {
+void WriteReadAndSkipped(TextPage& page, int found, const std::vector<SkippedFile>& skipped, int count) {
   constexpr std::size_t kShown = 10;
-  const std::size_t shown = std::min(kShown, skipped.size());
-  for (const SkippedFile& one : std::span(skipped).first(shown)) {
-    page.Paragraph("  skipped    ", page.Safe((one.file.empty() ? "" : one.file + ": ") + one.why));
+  page.Line(fmt::format("{} cubin{} found, {} read{}", found, found == 1 ? "" : "s", found - count,
+                        count == 0 ? "" : fmt::format(", {} skipped:", count)));
+  const std::vector<SkippedKind> kinds = KindsOf(skipped);
+  int more = count;
+  for (const SkippedKind& kind : std::span(kinds).first(std::min(kShown, kinds.size()))) {
+    page.Paragraph("  skipped    ", page.Safe(SkippedText(kind)));
+    more -= kind.count;
   }
-  const int more = count - static_cast<int>(shown);
   if (more > 0) page.Line(fmt::format("  skipped    {} more; --format json lists them", more));
 }
 
@@ -146,10 +149,7 @@ void WriteTextLint(std::ostream& out, const FileLint& lint, const ReportOptions&
   }
   page.Line(fmt::format("{} kernel{}, {} finding{}", kernels.size(), kernels.size() == 1 ? "" : "s", findings,
                         findings == 1 ? "" : "s"));
-  const int skipped = static_cast<int>(lint.skipped.size());
-  page.Line(fmt::format("{} cubin{} found, {} read{}", lint.found, lint.found == 1 ? "" : "s", lint.found - skipped,
-                        skipped == 0 ? "" : fmt::format(", {} skipped:", skipped)));
-  WriteSkippedCode(page, lint.skipped, skipped);
+  WriteReadAndSkipped(page, lint.found, lint.skipped, static_cast<int>(lint.skipped.size()));
   if (std::ranges::any_of(kernels, [](const KernelLint& kernel) { return kernel.attribution == kOpcodePhasesName; })) {
     page.Line("phases by opcode classes: --phase-map FILE gives your own, by function or line (docs/phase-map.md)",
               Style::kDim);

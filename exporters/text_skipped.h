@@ -7,7 +7,8 @@
 
 namespace fa_profile::exporters {
 
-/// The first ten that were not read, and how many more of `count`. In text_lint.cpp.
-void WriteSkippedCode(TextPage& page, const std::vector<SkippedFile>& skipped, int count);
+/// How many cubins were found, read and skipped; then what was skipped, a line for each of the first ten reasons, and
+/// how many more of `count`. In text_lint.cpp.
+void WriteReadAndSkipped(TextPage& page, int found, const std::vector<SkippedFile>& skipped, int count);
 
 }  // namespace fa_profile::exporters

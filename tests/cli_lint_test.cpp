@@ -135,20 +135,73 @@ TEST_F(CliLintTest, APackageWithoutAttentionIsAnEmptyTable) {
   ExpectRefused("--from-wheel missing.whl", "missing.whl", "");
 }
 
-TEST_F(CliLintTest, EqualCubinsOfAPackageAreDisassembledOnceAndOthersTogether) {
+TEST_F(CliLintTest, EqualCubinsOfAPackageAreDisassembledOnceAndThoseOfSeveralFilesTogether) {
   std::filesystem::create_directories(folder_ / "package");
-  for (const char* const copy : {"a.cubin", "b.cubin", "c.cubin"}) {
+  for (const char* const copy : {"a.cubin", "b.cubin", "d.cubin"}) {
     std::filesystem::copy(lint_, folder_ / "package" / copy);
   }
+  std::filesystem::copy(cubins_ + "sm_90a.cubin", folder_ / "package/c.cubin");
   const std::string script = (folder_ / "nvdisasm").string();
   std::ofstream(script) << "#!/bin/sh\necho run >> '" << (folder_ / "runs").string() << "'\nexec '"
                         << sass::FindNvdisasm().value() << "' \"$@\"\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const Outcome outcome = Run("--from-wheel package", "FA_PROFILE_NVDISASM=" + script);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(Contains(outcome.out, "33 kernels in 3 files: ")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "35 kernels in 4 files: ")) << outcome.out;
   EXPECT_EQ(ReadFile(folder_ / "runs"), "run\n");
-  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(WithoutProgress(outcome.err), "");
+}
+
+TEST_F(CliLintTest, RowsAndSkippedFilesOfAPackageComeInItsOrder) {
+  std::filesystem::create_directories(folder_ / "package");
+  std::ofstream(folder_ / "map.yaml") << "phases:\n  qk:\n    opcodes: [HMMA]\n  pv:\n    opcodes: [STG]\n";
+  std::filesystem::copy(lint_, folder_ / "package/a.cubin");
+  std::ofstream(folder_ / "package/b.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 2000);
+  std::filesystem::copy(cubins_ + "sm_80.cubin", folder_ / "package/c.cubin");
+  std::filesystem::copy(lint_, folder_ / "package/d.cubin");
+  std::ofstream(folder_ / "package/e.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 3000);
+  const Outcome outcome = Run("--from-wheel package --format json --phase-map map.yaml");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  std::vector<std::string> rows;
+  std::vector<std::string> skipped;
+  for (const nlohmann::json& kernel : json.at("kernels")) {
+    if (rows.empty() || rows.back() != kernel.at("file")) rows.push_back(kernel.at("file"));
+  }
+  for (const nlohmann::json& file : json.at("package").at("skipped")) skipped.push_back(file.at("file"));
+  EXPECT_EQ(rows, (std::vector<std::string>{"a.cubin", "d.cubin"}));
+  EXPECT_EQ(skipped, (std::vector<std::string>{"b.cubin", "e.cubin"}));
+}
+
+TEST_F(CliLintTest, WhatAPackageHasWasReadOrSkipped) {
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(lint_, folder_ / "package/a.cubin");
+  std::filesystem::copy(cubins_ + "sm_80.cubin", folder_ / "package/b.cubin");
+  for (const char* const name : {"c.cubin", "d.cubin", "e.cubin"}) {
+    std::ofstream(folder_ / "package" / name, std::ios::binary) << ReadFile(lint_).substr(0, 2000);
+  }
+  const Outcome outcome = Run("--from-wheel package --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json package = nlohmann::json::parse(outcome.out).at("package");
+  EXPECT_EQ(package.at("found"), 5);
+  EXPECT_EQ(package.at("read"), 2);
+  EXPECT_EQ(package.at("skipped_files"), 3);
+  EXPECT_EQ(package.at("skipped").size(), 3U);
+  const std::string text = Run("--from-wheel package").out;
+  EXPECT_TRUE(Contains(text, "5 cubins found, 2 read, 3 skipped:\n  skipped    3 cubins or files, the first c.cubin: "))
+      << text;
+  EXPECT_EQ(text.find("d.cubin"), std::string::npos) << "one line for each reason: " << text;
+}
+
+TEST_F(CliLintTest, KernelsOfAPackageWithoutExponentialsAreRefusedWithoutNvdisasm) {
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
+  const std::string script = (folder_ / "nvdisasm").string();
+  std::ofstream(script) << "#!/bin/sh\nexit 1\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Outcome outcome = Run("--from-wheel package", "FA_PROFILE_NVDISASM=" + script);
+  EXPECT_TRUE(Contains(outcome.out, "11 kernels in 1 file: phases of 0; not inferred 0; not attention: "))
+      << outcome.out << outcome.err;
 }
 
 TEST_F(CliLintTest, APackageWithoutGpuCodeIsAnErrorWithItsCure) {

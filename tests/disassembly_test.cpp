@@ -84,10 +84,43 @@ TEST(DisassemblyTest, ParsesWhatNvdisasmPrints) {
   EXPECT_EQ(code[2].operands, "");
 }
 
+TEST(DisassemblyTest, EachFunctionOfTheJsonHasItsOwnInstructions) {
+  // Keys in any order, and objects at every depth that are neither functions nor instructions.
+  std::string text = R"([{"SM":{"version":{"opcode":"NOP"}},"list":[{"function-name":"no"}]},[)";
+  constexpr int kFunctions = 300;
+  for (int f = 0; f < kFunctions; ++f) {
+    text += std::string(f == 0 ? "" : ",") + R"({"other-attributes":[{"opcode":"NOP"}],"sass-instructions":[)";
+    for (int i = 0; i <= f % 7; ++i) {
+      text += std::string(i == 0 ? "" : ",") + R"({"other-attributes":{"a":{"b":{}}},"opcode":"OP)" +
+              std::to_string(f) + R"("})";
+    }
+    text += R"(],"more":[[{"opcode":"NOP"}]],"function-name":"f)" + std::to_string(f) + R"("})";
+  }
+  const auto functions = ParseNvdisasmJson(text + R"(],[{"function-name":"no","sass-instructions":[]}]])");
+  ASSERT_EQ(functions.size(), kFunctions);
+  for (std::size_t f = 0; f < functions.size(); ++f) {
+    EXPECT_EQ(functions[f].name, "f" + std::to_string(f));
+    ASSERT_EQ(functions[f].instructions.size(), f % 7 + 1);
+    for (std::size_t i = 0; i < functions[f].instructions.size(); ++i) {
+      EXPECT_EQ(functions[f].instructions[i].opcode, "OP" + std::to_string(f));
+      EXPECT_EQ(functions[f].instructions[i].offset, 16 * i);
+    }
+  }
+}
+
 TEST(DisassemblyTest, OutputThatIsNotNvdisasmJsonIsAnError) {
-  for (const char* text : {"", "[", "{}", "[{}]", "[{},{}]x", "[{},[1]]", R"([{},[{"function-name":1}]])",
-                           R"([{},[{"function-name":"f","sass-instructions":[{}]}]])", "nvdisasm info"}) {
-    EXPECT_THROW(ParseNvdisasmJson(text), Error) << text;
+  for (const char* text :
+       {"", "[", "{}", "[{}]", "[{},{}]x", "[{},[1]]", R"([{},[{"function-name":1}]])",
+        R"([{},[{"function-name":"f","sass-instructions":[{}]}]])", "nvdisasm info",
+        R"([{},[{"function-name":"f","sass-instructions":[1]}]])", R"([{},[{"function-name":"f"}]])",
+        R"([{},[{"sass-instructions":[]}]])", R"([{},[{"function-name":"f","sass-instructions":[]},)",
+        R"({"a":{},"b":{"c":{"function-name":"f","sass-instructions":[]}}})"}) {
+    try {
+      (void)ParseNvdisasmJson(text);
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.message().starts_with("nvdisasm printed invalid JSON: ")) << error.message();
+    }
   }
 }
 
@@ -159,8 +192,10 @@ TEST(DisassemblyTest, CubinsDisassembledTogetherAreAsDisassembledAlone) {
   std::vector<CubinPart> parts;
   for (const auto& cubin : cubins) parts.push_back({cubin, {}});
   parts[2].wanted = {kIndexed};
-  const auto together = DisassembleTogether(parts, *nvdisasm);
-  ASSERT_EQ(together.size(), parts.size());
+  std::vector<std::vector<DeviceFunction>> together(parts.size());
+  DisassembleTogether(parts, *nvdisasm, [&](std::size_t part, DeviceFunction function) {
+    together.at(part).push_back(std::move(function));
+  });
   for (std::size_t i = 0; i < parts.size(); ++i) {
     SCOPED_TRACE(i);
     const auto alone = Disassemble(cubins[i], 0, *nvdisasm, parts[i].wanted);
@@ -188,8 +223,38 @@ TEST(DisassemblyTest, CubinsOfOneLayoutTakeOneRunTogether) {
   const Script counting("echo run >> " + runs + "; exec " + *nvdisasm + " \"$@\"");
   const auto first = SampleCubin("sm_90a.cubin");
   const auto second = SampleCubin("lint_sm_90a.cubin");
-  (void)DisassembleTogether({{first, {}}, {second, {}}}, counting.path());
+  DisassembleTogether({{first, {}}, {second, {}}}, counting.path(),
+                      [&](std::size_t, const DeviceFunction&) { EXPECT_EQ(ReadFile(runs), "run\n"); });
   EXPECT_EQ(ReadFile(runs), "run\n");
+}
+
+TEST(DisassemblyTest, ExponentialsAndMatrixProductsOfTheHeadersAreThoseDisassembled) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  int exponentials = 0;
+  int products = 0;
+  for (const char* const name : {"sm_80.cubin", "sm_89.cubin", "sm_90a.cubin", "lint_sm_90a.cubin",
+                                 "switch_sm_100a.cubin", "instructions_sm_80.cubin", "instructions_sm_90a.cubin",
+                                 "instructions_sm_100a.cubin", "instructions_sm_120a.cubin"}) {
+    const auto cubin = SampleCubin(name);
+    const auto functions = Disassemble(cubin, 0, *nvdisasm);
+    for (const CubinFunction& function : ReadCubin(cubin).functions) {
+      SCOPED_TRACE(std::string(name) + " " + function.name);
+      const auto found = std::ranges::find(functions, function.name, &DeviceFunction::name);
+      ASSERT_NE(found, functions.end());
+      const bool exponentiates = std::ranges::any_of(
+          found->instructions, [](const Instruction& i) { return i.opcode.starts_with("MUFU.EX2"); });
+      const bool multiplies = std::ranges::any_of(found->instructions, [](const Instruction& i) {
+        return i.opcode.substr(0, i.opcode.find('.')).ends_with("MMA") && i.predicate != "@!PT";
+      });
+      EXPECT_EQ(function.has_exponentials, exponentiates);
+      EXPECT_EQ(function.has_matrix_products, multiplies);
+      exponentials += exponentiates ? 1 : 0;
+      products += multiplies ? 1 : 0;
+    }
+  }
+  EXPECT_GE(exponentials, 4) << "one of each architecture at least";
+  EXPECT_GE(products, 4) << "one of each architecture at least";
 }
 
 TEST(DisassemblyTest, IndirectBranchesHaveTheirTargets) {
@@ -243,6 +308,22 @@ TEST(DisassemblyTest, AnUnknownArchitectureIsAnErrorThatNamesIt) {
   } catch (const Error& error) {
     EXPECT_NE(error.message().find("sm_254"), std::string::npos) << error.what();
     EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+TEST(DisassemblyTest, AnArchitectureThatIsNoLongerReadIsReportedWithoutTheToolsOutput) {
+  const Script refuses("echo \"nvdisasm fatal : CUDA architecture 'SM70' is deprecated\" >&2; exit 1");
+  auto cubin = SampleCubin("sm_80.cubin");
+  for (const auto& [sm, reader] : {std::pair{70, "CUDA 12"}, {50, "CUDA 12"}, {37, "an older CUDA"}}) {
+    cubin[cubin[8] >= 8 ? 49 : 48] = static_cast<std::uint8_t>(sm);  // in e_flags
+    try {
+      Disassemble(cubin, 0, refuses.path());
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.message(), "this version of nvdisasm no longer reads code for sm_" + std::to_string(sm) +
+                                     "; that of " + reader + " does");
+      EXPECT_EQ(error.hint(), std::string("set FA_PROFILE_NVDISASM to nvdisasm of ") + reader);
+    }
   }
 }
 

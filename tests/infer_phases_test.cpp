@@ -155,7 +155,12 @@ TEST(InferPhasesTest, EveryRefusalHasAWord) {
   std::vector<Line> no_loop = MmaAttention();
   no_loop[35] = {"", "NOP", "", {}};
   EXPECT_EQ(WordOf(no_loop), "loop");
-  DeviceFunction backward = MakeFunction(no_loop);
+  EXPECT_EQ(WordOf(Without(no_loop, "FMNMX")), "other") << "no softmax, as in a gated unit: products around a sigmoid";
+  EXPECT_EQ(WordOf(Without(MmaAttention(), "FMNMX")), "") << "with the loop it is attention, if without a maximum";
+  DeviceFunction backward = MakeFunction(Without(no_loop, "FMNMX"));
+  backward.name = "_ZN5flash16flash_bwd_kernelEv";
+  EXPECT_EQ(InferPhases(backward).refusal_word, "backward") << "its exponentials are of scores less their logsumexp";
+  backward = MakeFunction(no_loop);
   backward.name = "_ZN5flash16flash_bwd_kernelEv";
   EXPECT_EQ(InferPhases(backward).refusal_word, "backward");
   EXPECT_EQ(InferPhases(backward).refusal,

@@ -30,7 +30,16 @@ std::vector<analyze::KernelCode> DisassembleKernels(const std::string& file, con
                                                     const sass::CubinInfo& info,
                                                     const std::vector<std::string>& symbols,
                                                     const std::string& nvdisasm) {
-  return ToKernelCodes(file, cubin.architecture, info, symbols, sass::Disassemble(cubin.bytes, 0, nvdisasm, symbols));
+  std::vector<DeviceFunction> functions = sass::Disassemble(cubin.bytes, 0, nvdisasm, symbols);
+  std::vector<analyze::KernelCode> codes;
+  for (const std::string& symbol : symbols) {
+    const auto function = std::ranges::find(functions, symbol, &DeviceFunction::name);
+    if (function == functions.end()) throw Error("nvdisasm did not list the kernel " + symbol);
+    const auto described = std::ranges::find(info.functions, symbol, &sass::CubinFunction::name);
+    codes.push_back(ToKernelCode(file, cubin.architecture, info, *described));
+    codes.back().function = std::move(*function);
+  }
+  return codes;
 }
 
 std::vector<std::string> WantedKernels(const sass::CubinInfo& info,
@@ -40,20 +49,6 @@ std::vector<std::string> WantedKernels(const sass::CubinInfo& info,
     if (function.is_kernel && is_wanted(Demangle(function.name.c_str()))) wanted.push_back(function.name);
   }
   return wanted;
-}
-
-std::vector<analyze::KernelCode> ToKernelCodes(const std::string& file, const std::string& architecture,
-                                               const sass::CubinInfo& info, const std::vector<std::string>& symbols,
-                                               std::vector<DeviceFunction> functions) {
-  std::vector<analyze::KernelCode> codes;
-  for (const std::string& symbol : symbols) {
-    const auto function = std::ranges::find(functions, symbol, &DeviceFunction::name);
-    if (function == functions.end()) throw Error("nvdisasm did not list the kernel " + symbol);
-    const auto described = std::ranges::find(info.functions, symbol, &sass::CubinFunction::name);
-    codes.push_back(ToKernelCode(file, architecture, info, *described));
-    codes.back().function = std::move(*function);
-  }
-  return codes;
 }
 
 std::vector<analyze::KernelCode> DisassembleWanted(const std::string& file, const sass::EmbeddedCubin& cubin,

@@ -81,6 +81,30 @@ std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* sect
   return elf.is_linked && elf.sm >= 90 && size >= kReservedBytes ? size - kReservedBytes : size;
 }
 
+// The encoding of instructions from Volta to Blackwell, as nvdisasm -hex shows it: 16 bytes, of which bits 0 to 8 are
+// the opcode, 12 to 15 the predicate, and of MUFU 74 to 77 the function.
+void ReadInstructions(int sm, std::span<const std::uint8_t> code, CubinFunction& function) {
+  constexpr int kFirstSm = 70;
+  constexpr int kLastSm = 129;
+  constexpr std::uint64_t kMufu = 0x108;
+  constexpr std::uint64_t kEx2 = 2;
+  constexpr std::uint64_t kNever = 0xf;
+  constexpr std::array<std::uint64_t, 11> kMatrix{0x037, 0x03c, 0x03d, 0x03f, 0x07a,  // IMMA HMMA BMMA DMMA QMMA
+                                                  0x07f, 0x1ea,                       // OMMA UTC?MMA
+                                                  0x1f0, 0x1f1, 0x1f2, 0x1f3};        // HGMMA IGMMA BGMMA QGMMA
+  if (sm < kFirstSm || sm > kLastSm) return;
+  function.has_exponentials = false;
+  for (ByteReader reader(code); reader.left() >= 16;) {
+    const std::uint64_t low = reader.U64();
+    const std::uint64_t high = reader.U64();
+    const std::uint64_t opcode = low & 0x1ffU;
+    if (opcode == kMufu && (high >> 10U & 0xfU) == kEx2) function.has_exponentials = true;
+    if (std::ranges::find(kMatrix, opcode) != kMatrix.end() && (low >> 12U & 0xfU) != kNever) {
+      function.has_matrix_products = true;
+    }
+  }
+}
+
 CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, const ElfFile::Section& text,
                            std::size_t& names_left) {
   CubinFunction function;
@@ -94,6 +118,7 @@ CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, co
   for (const auto& [_, bytes] : ReadableData(elf, function.name)) {
     function.code_hash = Fnv1a(Text(bytes), function.code_hash);
   }
+  ReadInstructions(elf.sm, text.bytes.subspan(symbol.value, symbol.size), function);
   if (!symbol.is_kernel) return function;
 
   function.static_shared_memory_bytes = StaticSharedMemory(elf, elf.Find(".nv.shared." + function.name));

@@ -46,19 +46,67 @@ std::string TextOf(const nlohmann::json& object, const char* key) {
   return found == object.end() ? std::string() : found->get<std::string>();
 }
 
-DeviceFunction ParseFunction(const nlohmann::json& json) {
-  DeviceFunction function;
-  function.name = json.at("function-name").get<std::string>();
-  for (const nlohmann::json& entry : json.at("sass-instructions")) {
-    Instruction instruction;
-    instruction.offset = static_cast<std::uint32_t>(function.instructions.size()) * kInstructionBytes;
-    instruction.predicate = TextOf(entry, "predicate");
-    instruction.opcode = entry.at("opcode").get<std::string>();
-    instruction.operands = Spaced(TextOf(entry, "operands"));
-    function.instructions.push_back(std::move(instruction));
-  }
-  return function;
+Instruction ParseInstruction(const nlohmann::json& json) {
+  Instruction instruction;
+  instruction.predicate = TextOf(json, "predicate");
+  instruction.opcode = json.at("opcode").get<std::string>();
+  instruction.operands = Spaced(TextOf(json, "operands"));
+  return instruction;
 }
+
+/// Converts "[{...}, [{"function-name": ..., "sass-instructions": [{...}, ...]}, ...]]" while it is parsed, and drops
+/// each instruction and function from the DOM at its end: the DOM takes 50 times as much memory as the code.
+class JsonFunctions {
+ public:
+  /// Throws nlohmann::json::exception.
+  std::vector<DeviceFunction> Parse(std::string_view text) {
+    const nlohmann::json left = nlohmann::json::parse(
+        text, [this](int depth, Event event, const nlohmann::json& parsed) { return Keep(depth, event, parsed); });
+    for (const nlohmann::json& other : left.at(1)) EndFunction(other);  // throws: it is not an object
+    return std::move(functions_);
+  }
+
+ private:
+  using Event = nlohmann::json::parse_event_t;
+  // Depths of elements.
+  static constexpr int kOfRoot = 1;
+  static constexpr int kFunction = 2;
+  static constexpr int kKeyOfFunction = 3;
+  static constexpr int kInstruction = 4;
+
+  bool Keep(int depth, Event event, const nlohmann::json& parsed) {
+    const bool is_end = event == Event::object_end || event == Event::array_end || event == Event::value;
+    if (depth == kOfRoot && is_end) ++ended_;
+    if (depth == kKeyOfFunction && event == Event::key) in_instructions_ = parsed == kInstructions;
+    if (ended_ != 1 || event != Event::object_end) return true;
+    if (depth == kFunction) {
+      EndFunction(parsed);
+    } else if (depth == kInstruction && in_instructions_) {
+      Add(parsed);
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  void Add(const nlohmann::json& json) {
+    instructions_.push_back(ParseInstruction(json));
+    instructions_.back().offset = static_cast<std::uint32_t>(instructions_.size() - 1) * kInstructionBytes;
+  }
+
+  void EndFunction(const nlohmann::json& json) {
+    DeviceFunction& function = functions_.emplace_back();
+    function.name = json.at("function-name").get<std::string>();
+    for (const nlohmann::json& other : json.at(kInstructions)) Add(other);  // throws: it is not an object
+    function.instructions = std::exchange(instructions_, {});
+  }
+
+  static constexpr const char* kInstructions = "sass-instructions";
+  int ended_ = 0;                 // elements of the root
+  bool in_instructions_ = false;  // the newest key of a function
+  std::vector<Instruction> instructions_;
+  std::vector<DeviceFunction> functions_;
+};
 
 /// What nvdisasm does with a cubin in a file.
 class Nvdisasm {
@@ -82,7 +130,8 @@ class Nvdisasm {
 
  private:
   ChildEnd Run(const std::string& form) const {
-    std::vector<std::string> arguments{program_, form};
+    // What its analysis of the data flow finds, targets of indirect branches, is read from the headers.
+    std::vector<std::string> arguments{program_, form, "-ndf"};
     if (!indices_.empty()) arguments.insert(arguments.end(), {"-fun", indices_});
     arguments.push_back(file_.path());
     return RunCudaTool(arguments);
@@ -91,9 +140,17 @@ class Nvdisasm {
   [[noreturn]] void Refuse(const ChildEnd& end) const {
     const std::string said = end.err.substr(0, end.err.find_last_not_of(" \n") + 1);
     if (said.find("architecture") != std::string::npos) {
-      throw Error(program_ + " does not know the architecture of this cubin, sm_" + std::to_string(sm_) + ": " + said,
-                  "it may be older than the compiler that made the cubin, or newer than it can read; set "
-                  "FA_PROFILE_NVDISASM to one of the same CUDA version");
+      constexpr int kFirstOfCuda12 = 50;
+      constexpr int kFirstOfCuda13 = 75;
+      const std::string architecture = "sm_" + std::to_string(sm_);
+      if (sm_ < kFirstOfCuda13) {
+        const std::string older = sm_ < kFirstOfCuda12 ? "an older CUDA" : "CUDA 12";
+        throw Error(
+            "this version of nvdisasm no longer reads code for " + architecture + "; that of " + older + " does",
+            "set FA_PROFILE_NVDISASM to nvdisasm of " + older);
+      }
+      throw Error("this version of nvdisasm does not read code for " + architecture + "; a newer one may",
+                  "set FA_PROFILE_NVDISASM to nvdisasm of the CUDA version that compiled the code, or later");
     }
     constexpr int kCannotStart = 127;
     if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == kCannotStart) {
@@ -166,18 +223,37 @@ std::vector<std::uint32_t> Choose(const ElfFile& elf, const std::vector<std::str
   return chosen;
 }
 
-/// Adds what the cubin alone tells: targets of indirect branches, inline stacks.
+/// Adds what the cubin alone tells, targets of indirect branches and inline stacks, and hands each function over before
+/// the next has its own: the names in the stacks take a hundred times as much memory as the code.
 void Complete(std::span<const std::uint8_t> cubin, std::uint64_t crc, const ElfFile& elf,
-              const std::vector<std::uint32_t>& symbols, std::vector<DeviceFunction>& functions) {
+              const std::vector<std::uint32_t>& symbols, std::vector<DeviceFunction> functions,
+              const TakeFunction& take) {
   const LineTable lines(cubin);
   for (std::size_t i = 0; i < functions.size(); ++i) {
-    DeviceFunction& function = functions[i];
+    DeviceFunction function = std::move(functions[i]);
     function.cubin_crc = crc;
     ResolveIndirectBranches(elf, elf.symbols[symbols[i]], function);
     for (Instruction& instruction : function.instructions) {
       instruction.frames = lines.Frames(function.name, instruction.offset);
     }
+    take(std::move(function));
   }
+}
+
+/// The chosen functions, as nvdisasm lists them.
+std::vector<DeviceFunction> List(std::span<const std::uint8_t> cubin, const ElfFile& elf, const std::string& nvdisasm,
+                                 const std::vector<std::uint32_t>& chosen, bool all) {
+  std::string indices;
+  if (!all) {
+    for (const std::uint32_t index : chosen) indices += (indices.empty() ? "" : ",") + std::to_string(index);
+  }
+  const std::vector<DeviceFunction> parsed = Nvdisasm(cubin, nvdisasm, indices, elf.sm).List();
+  std::map<std::string_view, const DeviceFunction*> listed;
+  for (const DeviceFunction& function : parsed) listed.emplace(function.name, &function);
+  std::vector<DeviceFunction> functions;
+  functions.reserve(chosen.size());
+  for (const std::uint32_t index : chosen) functions.push_back(Whole(elf, elf.symbols[index], listed));
+  return functions;
 }
 
 }  // namespace
@@ -189,37 +265,33 @@ std::string RequireNvdisasm() {
   throw Error("nvdisasm is missing: it disassembles the machine code", kInstall);
 }
 
-std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
-                                        const std::string& nvdisasm, const std::vector<std::string>& wanted) {
+void Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc, const std::string& nvdisasm,
+                 const std::vector<std::string>& wanted, const TakeFunction& take) {
   const ElfFile elf = ReadElf(cubin);
   const std::vector<std::uint32_t> chosen = Choose(elf, wanted);
-  if (chosen.empty()) return {};
-  std::string indices;
-  if (!wanted.empty()) {
-    for (const std::uint32_t index : chosen) indices += (indices.empty() ? "" : ",") + std::to_string(index);
-  }
-  const std::vector<DeviceFunction> parsed = Nvdisasm(cubin, nvdisasm, indices, elf.sm).List();
-  std::map<std::string_view, const DeviceFunction*> listed;
-  for (const DeviceFunction& function : parsed) listed.emplace(function.name, &function);
+  if (chosen.empty()) return;
+  Complete(cubin, crc, elf, chosen, List(cubin, elf, nvdisasm, chosen, wanted.empty()), take);
+}
+
+std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
+                                        const std::string& nvdisasm, const std::vector<std::string>& wanted) {
   std::vector<DeviceFunction> functions;
-  for (const std::uint32_t index : chosen) functions.push_back(Whole(elf, elf.symbols[index], listed));
-  Complete(cubin, crc, elf, chosen, functions);
+  Disassemble(cubin, crc, nvdisasm, wanted, [&](DeviceFunction function) { functions.push_back(std::move(function)); });
   return functions;
 }
 
-std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<CubinPart>& parts,
-                                                             const std::string& nvdisasm) {
+void DisassembleTogether(const std::vector<CubinPart>& parts, const std::string& nvdisasm,
+                         const std::function<void(std::size_t part, DeviceFunction function)>& take) {
   CodeBundle bundle;
   std::vector<std::pair<std::size_t, std::size_t>> place_of;  // in the result, by function of the bundle
   std::vector<std::vector<DeviceFunction>> results(parts.size());
-  std::vector<std::size_t> bundled;
   int sm = 0;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const auto& [cubin, wanted] = parts[part];
     const ElfFile elf = ReadElf(cubin);
     const std::vector<std::uint32_t> chosen = Choose(elf, wanted);
     if (!std::ranges::all_of(chosen, [&](auto index) { return bundle.Fits(cubin, elf, elf.symbols[index]); })) {
-      results[part] = Disassemble(cubin, 0, nvdisasm, wanted);
+      results[part] = List(cubin, elf, nvdisasm, chosen, wanted.empty());
       continue;
     }
     for (const std::uint32_t index : chosen) {
@@ -227,11 +299,11 @@ std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<C
       place_of.emplace_back(part, results[part].size());
       results[part].emplace_back().name = elf.symbols[index].name;
     }
-    bundled.push_back(part);
     sm = elf.sm;
   }
-  if (place_of.empty()) return results;
-  for (DeviceFunction& function : Nvdisasm(bundle.ToElf(), nvdisasm, {}, sm).List()) {
+  std::vector<DeviceFunction> bundled;
+  if (!place_of.empty()) bundled = Nvdisasm(bundle.ToElf(), nvdisasm, {}, sm).List();
+  for (DeviceFunction& function : bundled) {
     const auto index = bundle.IndexOf(function.name);
     if (!index) continue;
     const auto& [part, place] = place_of[*index];
@@ -245,18 +317,17 @@ std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<C
         operands.replace(operands.size() - function.name.size(), operands.npos, result.name);
     }
   }
-  for (const std::size_t part : bundled) {
+  for (std::size_t part = 0; part < parts.size(); ++part) {
     const ElfFile elf = ReadElf(parts[part].cubin);
-    Complete(parts[part].cubin, 0, elf, Choose(elf, parts[part].wanted), results[part]);
+    Complete(parts[part].cubin, 0, elf, Choose(elf, parts[part].wanted), std::move(results[part]),
+             [&](DeviceFunction function) { take(part, std::move(function)); });
   }
-  return results;
 }
 
-std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
-                                             const std::vector<std::string>& wanted) {
+void ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc, const std::vector<std::string>& wanted,
+                      const TakeFunction& take) {
   const ElfFile elf = ReadElf(cubin);
   const LineTable lines(cubin);
-  std::vector<DeviceFunction> functions;
   for (const auto& [section, index] : elf.OuterFunctions()) {
     const ElfFile::Symbol& symbol = elf.symbols[index];
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol.name) == wanted.end()) continue;
@@ -270,17 +341,20 @@ std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin
       instruction.frames = lines.Frames(function.name, offset);
       function.instructions.push_back(std::move(instruction));
     }
-    functions.push_back(std::move(function));
+    take(std::move(function));
   }
+}
+
+std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
+                                             const std::vector<std::string>& wanted) {
+  std::vector<DeviceFunction> functions;
+  ReadInlineStacks(cubin, crc, wanted, [&](DeviceFunction function) { functions.push_back(std::move(function)); });
   return functions;
 }
 
 std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    std::vector<DeviceFunction> functions;
-    for (const nlohmann::json& function : json.at(1)) functions.push_back(ParseFunction(function));
-    return functions;
+    return JsonFunctions().Parse(text);
   } catch (const nlohmann::json::exception& problem) {
     throw Error(std::string("nvdisasm printed invalid JSON: ") + problem.what(), kInstall);
   }

@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,16 @@ class LintFixture : public FolderTest {
       kernels[FunctionName(kernel.at("name"))] = kernel;
     }
     return kernels;
+  }
+
+  // Without the lines that tell of progress: how many there are depends on the speed of the machine.
+  static std::string WithoutProgress(const std::string& err) {
+    std::istringstream lines(err);
+    std::string rest;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("fa-profile: lint ")) rest += line + "\n";
+    }
+    return rest;
   }
 
   static std::set<std::string> Ids(const nlohmann::json& kernel) {

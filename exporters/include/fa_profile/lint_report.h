@@ -30,7 +30,7 @@ class PackageWriter {
   virtual void End(const PackageLint& package) = 0;
 };
 
-/// The writers: a table, and CSV, a row for each kernel at once; JSON at the end. `out` must outlive them.
+/// The writers. Each writes a kernel at once. `out` must outlive them.
 std::unique_ptr<PackageWriter> TextPackageWriter(std::ostream& out, const ReportOptions& options);
 std::unique_ptr<PackageWriter> JsonPackageWriter(std::ostream& out, const ReportOptions& options);
 std::unique_ptr<PackageWriter> CsvPackageWriter(std::ostream& out, const ReportOptions& options);

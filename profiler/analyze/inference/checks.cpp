@@ -168,6 +168,9 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   if (may_be_backward && NameSaysBackward(code.function.name)) {
     refusal = {"backward", "backward pass, by the kernel's name; the code alone says: " + refusal.why};
   }
+  if (refusal.word == "loop" && !code.ranks.has_running_maximum) {
+    return {"other", "not attention: no exponential is of scores less their maximum, and no loop holds both products"};
+  }
   return refusal;
 }
 

@@ -50,6 +50,10 @@ class RankFinder {
       matrix_pv_ = matrix_pv_ || (ranks_.computes[i] == Computes::kPv && operands_[i].form != Form::kMultiply);
     }
     if (any_not_qk || matrix_pv_) ToFixedPoint();
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const bool is_maximum = operands_[i].form == Form::kMaximum && ranks_.computes[i] == Computes::kSoftmax;
+      ranks_.has_running_maximum = ranks_.has_running_maximum || (is_maximum && reaching[i]);
+    }
     ranks_.reaches_no_exponential = std::move(not_qk_);
     return std::move(ranks_);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -294,13 +293,15 @@ std::vector<std::uint32_t> Values::DefinitionsOf(Value value, StepBudget& budget
   if (value == kNoValue) return {};
   if (!IsJoin(value)) return {value};
   std::vector<std::uint32_t> definitions;
-  std::set<Value> seen{value};
+  std::vector<bool> seen(size());
+  seen[value] = true;
   std::vector<Value> pending{value};
   while (!pending.empty()) {
     const Value join = pending.back();
     pending.pop_back();
     for (const Value input : InputsOf(join)) {
-      if (!budget.Spend(10) || !seen.insert(input).second) continue;
+      if (!budget.Spend(10) || seen[input]) continue;
+      seen[input] = true;
       if (IsJoin(input)) {
         pending.push_back(input);
       } else {

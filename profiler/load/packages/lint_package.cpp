@@ -3,11 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
+#include <chrono>
+#include <deque>
+#include <future>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <semaphore>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -21,6 +28,7 @@
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/phases.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/units.h"
 
@@ -29,15 +37,40 @@ namespace {
 
 constexpr unsigned kMostThreads = 8;
 
+unsigned Threads() { return std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads); }
+
+struct ReleaseSlot {
+  void operator()(std::counting_semaphore<>* slots) const { slots->release(); }
+};
+
+/// How many things of a package are found: cubins, and what is skipped.
+int CountFound(const std::string& package, const std::string& architecture, const PackageLimits& limits) {
+  int found = 0;
+  ForEachCodeFile(
+      package,
+      [&](const std::string&, const std::string& path) {
+        try {
+          const sass::CodeSelection selection = sass::SelectCode(sass::MachineCode(path), path, architecture);
+          found += static_cast<int>(selection.cubins.size() + selection.unread.size());
+        } catch (const Error&) {
+          ++found;
+        }
+      },
+      [&](const std::string&, const std::string&) { ++found; }, limits);
+  return found;
+}
+
 class PackageLinter {
  public:
-  PackageLinter(const LintRequest& request, const PackageWatch& watch, const PackageLimits& limits)
+  PackageLinter(const LintRequest& request, const PackageWatch& watch, const PackageLimits& limits, int total)
       : request_(request),
         watch_(watch),
         limits_(limits),
+        total_(total),
         pattern_(request.kernel_pattern),
         nvdisasm_(sass::RequireNvdisasm()) {}
 
+  /// The file may be gone after the call: what is still to be disassembled is kept in memory.
   void LintFile(const std::string& name, const std::string& path) {
     try {
       const sass::MachineCode code(path);
@@ -53,12 +86,17 @@ class PackageLinter {
   }
 
   void Skip(const std::string& name, const std::string& why) {
-    constexpr std::size_t kMostListed = 1000;
-    ++package_.skipped_files;
-    if (package_.skipped.size() < kMostListed) package_.skipped.push_back({name, why});
+    const std::lock_guard lock(mutex_);
+    Part& part = parts_.emplace_back();
+    part.name = name;
+    part.error = why;
+    SetDone(part);
+    ShowDone();
   }
 
   PackageLint Take(const std::string& package) {
+    while (!open_.empty()) Start(open_.extract(open_.begin()).mapped());
+    for (std::future<void>& batch : running_) batch.get();
     if (package_.files == 0) RefuseWithoutCode(package);
     if (!request_.kernel_pattern.empty() && package_.kernels == 0 && !others_.empty()) {
       RefusePattern(request_.kernel_pattern, {others_.begin(), others_.end()});
@@ -80,14 +118,37 @@ class PackageLinter {
                     (of.empty() ? "" : "; or choose another --arch"));
   }
 
-  /// A cubin of a file, and what its kernels gave.
+  /// A file with GPU code.
+  struct File {
+    std::string name;
+    std::map<std::string, std::string> labels;  // of its kernels, by name
+  };
+
+  struct Part;
+
+  /// Kernels of a cubin that are disassembled in one run, and what they gave.
+  struct Piece {
+    Part* part = nullptr;
+    std::vector<std::string> symbols;
+    std::uint64_t code_bytes = 0;
+
+    std::vector<KernelLint> attention;
+    std::map<std::string, int> refused;
+    std::string error;
+  };
+
+  /// A cubin of a file, and what its kernels gave; or, without a file, what was skipped.
   struct Part {
-    const sass::CodeImage* image = nullptr;
-    std::string hash;  // SHA-256 of the cubin; empty: it was not read
+    std::shared_ptr<File> file;
+    std::string name;  // "FILE (CUBIN)"
+    std::string architecture;
+    std::vector<std::uint8_t> cubin;  // from when it is queued until it is disassembled
+    std::string hash;                 // SHA-256 of the cubin; empty: it was not read
     sass::CubinInfo info;
-    std::vector<std::string> symbols;  // of its kernels that are wanted
-    std::uint64_t code_bytes = 0;      // of these
-    bool is_again = false;             // an equal cubin came before
+    std::vector<std::string> symbols;  // of its kernels that are to be disassembled
+    std::vector<Piece> pieces;         // these, from when it is queued until all are done
+    std::size_t pieces_left = 0;
+    bool is_again = false;  // an equal cubin came before
     bool is_done = false;
 
     std::vector<KernelLint> attention;
@@ -95,149 +156,219 @@ class PackageLinter {
     int kernels = 0;
     std::string error;
   };
-  using Batch = std::vector<std::size_t>;  // parts that are disassembled together
+
+  /// Pieces for one architecture that are disassembled together, of whatever files.
+  struct Batch {
+    std::vector<Piece*> pieces;
+    std::uint64_t code_bytes = 0;
+    std::uint64_t cubin_bytes = 0;
+  };
 
   void LintCubins(const std::string& name, const sass::MachineCode& code, const std::vector<sass::CodeImage>& cubins) {
+    const auto file = std::make_shared<File>();
+    file->name = name;
     std::vector<Part> parts(cubins.size());
-    std::set<std::string> hashes;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < cubins.size(); ++i) {
-      parts[i].image = &cubins[i];
-      ReadHeaders(code, parts[i]);
-      parts[i].is_again =
-          !parts[i].hash.empty() && (known_.contains(parts[i].hash) || !hashes.insert(parts[i].hash).second);
-      parts[i].is_done = parts[i].is_again || parts[i].symbols.empty();
-      for (const std::string& symbol : parts[i].symbols) names.push_back(Demangle(symbol.c_str()));
+      Part& part = parts[i];
+      part.file = file;
+      part.name = name + " (" + cubins[i].name + ")";
+      part.architecture = cubins[i].architecture;
+      ReadHeaders(code, cubins[i], part, names);
+      part.is_again = !part.hash.empty() && !hashes_.insert(part.hash).second;
     }
-    labels_ = DistinctNames(names);
-    std::size_t shown = 0;
-    const auto show = [&] {
-      while (shown < parts.size() && parts[shown].is_done) Add(name, parts[shown++]);
-      const auto done = std::ranges::count(parts, true, &Part::is_done);
-      if (watch_.progress) watch_.progress(name, static_cast<int>(done), static_cast<int>(parts.size()));
-    };
-    show();
-    LintBatches(name, code, parts, show);
+    file->labels = DistinctNames(names);
+    for (std::size_t i = 0; i < cubins.size(); ++i) {
+      if (!parts[i].is_again && !parts[i].symbols.empty()) {
+        Try(parts[i].error, [&] { parts[i].cubin = code.Read(cubins[i]); });
+      }
+      Queue(std::move(parts[i]));
+    }
   }
 
-  /// What the cubin's headers say: its kernels, and whether it came before.
-  void ReadHeaders(const sass::MachineCode& code, Part& part) {
-    if (part.image->bytes > limits_.cubin_bytes) {
+  /// What the cubin tells without nvdisasm. Adds the names of its kernels that match.
+  void ReadHeaders(const sass::MachineCode& code, const sass::CodeImage& image, Part& part,
+                   std::vector<std::string>& names) {
+    if (image.bytes > limits_.cubin_bytes) {
       part.error = "it has more than " + FormatValue(static_cast<double>(limits_.cubin_bytes), "bytes");
       return;
     }
-    try {
-      const std::vector<std::uint8_t> bytes = code.Read(*part.image);
+    Try(part.error, [&] {
+      const std::vector<std::uint8_t> bytes = code.Read(image);
       part.info = sass::ReadCubin(bytes);
       part.symbols = WantedKernels(part.info, [&](const std::string& kernel) {
-        if (pattern_.Finds(kernel)) return true;
+        if (pattern_.Finds(kernel)) {
+          names.push_back(kernel);
+          return true;
+        }
         if (others_.size() < kMostOthers) others_.insert(FunctionName(kernel));
         return false;
       });
       // The image's architecture is part of the result, and may have a letter that the cubin lacks.
-      part.hash = Sha256({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + part.image->architecture;
-    } catch (const Error& error) {
-      part.error = error.message();
-    }
+      part.hash = Sha256({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + image.architecture;
+      RefuseWithoutExponentials(bytes, part);
+    });
+  }
+
+  /// Most kernels of most packages take no exponential: they are refused here, as analyze::InferPhases() refuses them.
+  /// Not those whose inline functions name the phases.
+  void RefuseWithoutExponentials(std::span<const std::uint8_t> cubin, Part& part) const {
+    if (request_.options.phase_map) return;
+    std::map<std::string_view, std::string_view> refused;  // the word, by symbol
     for (const sass::CubinFunction& function : part.info.functions) {
-      if (std::ranges::find(part.symbols, function.name) != part.symbols.end()) part.code_bytes += function.code_bytes;
+      if (function.has_exponentials.value_or(true)) continue;
+      refused.emplace(function.name, function.has_matrix_products ? "gemm" : "other");
     }
+    std::vector<std::string> named;
+    std::ranges::copy_if(part.symbols, std::back_inserter(named),
+                         [&](const std::string& symbol) { return refused.contains(symbol); });
+    if (part.info.has_line_information && !named.empty()) {
+      sass::ReadInlineStacks(cubin, 0, named, [&](const DeviceFunction& function) {
+        if (analyze::ChoosePhaseMap({&function}).name != kOpcodePhasesName) refused.erase(function.name);
+      });
+    }
+    std::erase_if(part.symbols, [&](const std::string& symbol) {
+      const auto word = refused.find(symbol);
+      if (word == refused.end()) return false;
+      ++part.kernels;
+      ++part.refused[std::string(word->second)];
+      return true;
+    });
   }
 
-  /// Cubins of one architecture, each batch with so much code that starting nvdisasm costs little.
-  static std::vector<Batch> MakeBatches(const std::vector<Part>& parts) {
-    constexpr std::uint64_t kEnoughBytes = std::uint64_t{1} << 19U;
-    struct Open {
-      Batch batch;
-      std::uint64_t bytes = 0;
-    };
-    std::map<std::string, Open> open;
-    std::vector<Batch> batches;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].is_done) continue;
-      Open& now = open[parts[i].image->architecture];
-      now.batch.push_back(i);
-      now.bytes += parts[i].code_bytes;
-      if (now.bytes >= kEnoughBytes) batches.push_back(std::move(std::exchange(now, {}).batch));
+  void Divide(Part& part) const {
+    std::map<std::string_view, std::uint64_t> bytes_of;
+    for (const sass::CubinFunction& function : part.info.functions) bytes_of[function.name] = function.code_bytes;
+    for (const std::string& symbol : part.symbols) {
+      const std::uint64_t bytes = bytes_of[symbol];
+      if (part.pieces.empty() || part.pieces.back().code_bytes + bytes > limits_.run_code_bytes) {
+        part.pieces.emplace_back().part = &part;
+      }
+      part.pieces.back().symbols.push_back(symbol);
+      part.pieces.back().code_bytes += bytes;
     }
-    for (auto& [architecture, rest] : open) {
-      if (!rest.batch.empty()) batches.push_back(std::move(rest.batch));
-    }
-    std::ranges::sort(batches);  // by the first: rows come in the order of the file
-    return batches;
+    part.pieces_left = part.pieces.size();
   }
 
-  void LintBatches(const std::string& name, const sass::MachineCode& code, std::vector<Part>& parts,
-                   const std::function<void()>& show) {
-    const std::vector<Batch> batches = MakeBatches(parts);
-    std::atomic<std::size_t> next = 0;
-    std::exception_ptr failure;
-    std::mutex mutex;
-    const auto work = [&] {
-      for (std::size_t i = next++; i < batches.size(); i = next++) {
-        try {
-          LintBatch(name, code, batches[i], parts);
-          const std::lock_guard lock(mutex);
-          for (const std::size_t part : batches[i]) parts[part].is_done = true;
-          show();
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          failure = std::current_exception();
-          next = batches.size();
+  /// Adds a cubin to the rows, and its pieces to the batches of its architecture. A batch starts when it has so much
+  /// code that starting nvdisasm costs little, or when too many rows wait for its first cubin.
+  void Queue(Part queued) {
+    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24U;
+    constexpr std::size_t kMostWaiting = 1024;
+    std::vector<Batch> full;
+    {
+      const std::lock_guard lock(mutex_);
+      Part& part = parts_.emplace_back(std::move(queued));
+      if (part.cubin.empty()) {
+        SetDone(part);
+      } else {
+        Divide(part);
+        for (Piece& piece : part.pieces) {
+          Batch& batch = open_[part.architecture];
+          if (batch.pieces.empty() || batch.pieces.back()->part != &part) batch.cubin_bytes += part.cubin.size();
+          batch.pieces.push_back(&piece);
+          batch.code_bytes += piece.code_bytes;
+          if (batch.code_bytes < limits_.run_code_bytes && batch.cubin_bytes < kMostBytes) continue;
+          full.push_back(open_.extract(part.architecture).mapped());
         }
       }
-    };
-    const auto threads =
-        std::min<std::size_t>(std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads), batches.size());
-    std::vector<std::jthread> workers;
-    for (std::size_t i = 1; i < threads; ++i) workers.emplace_back(work);
-    work();
-    workers.clear();  // joins
-    if (failure) std::rethrow_exception(failure);
-  }
-
-  void LintBatch(const std::string& name, const sass::MachineCode& code, const Batch& batch,
-                 std::vector<Part>& parts) const {
-    std::vector<std::vector<std::uint8_t>> cubins;
-    std::vector<sass::CubinPart> wanted;
-    for (const std::size_t i : batch) cubins.push_back(code.Read(*parts[i].image));
-    for (std::size_t k = 0; k < batch.size(); ++k) wanted.push_back({cubins[k], parts[batch[k]].symbols});
-    std::vector<std::vector<DeviceFunction>> functions(batch.size());
-    try {
-      functions = sass::DisassembleTogether(wanted, nvdisasm_);
-    } catch (const Error&) {  // of one of them: then each by itself
-      for (std::size_t k = 0; k < batch.size(); ++k) {
-        Try(parts[batch[k]], [&] { functions[k] = sass::Disassemble(cubins[k], 0, nvdisasm_, wanted[k].wanted); });
+      ShowDone();
+      const auto is_waited_for = [&](const auto& open) { return open.second.pieces.front()->part == &parts_.front(); };
+      if (const auto first = std::ranges::find_if(open_, is_waited_for);
+          parts_.size() >= kMostWaiting && first != open_.end()) {
+        full.push_back(open_.extract(first).mapped());
       }
     }
-    for (std::size_t k = 0; k < batch.size(); ++k) {
-      Part& part = parts[batch[k]];
-      if (part.error.empty()) Try(part, [&] { LintKernels(name, part, std::move(functions[k])); });
+    for (Batch& batch : full) Start(std::move(batch));
+  }
+
+  /// Waits while as many batches run as there are threads. Throws what one of them threw.
+  void Start(Batch batch) {
+    slots_.acquire();
+    std::erase_if(running_, [](std::future<void>& one) {
+      if (one.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+      one.get();
+      return true;
+    });
+    running_.push_back(std::async(std::launch::async, [this, batch = std::move(batch)] {
+      const std::unique_ptr<std::counting_semaphore<>, ReleaseSlot> slot(&slots_);
+      LintBatch(batch);
+      const std::lock_guard lock(mutex_);
+      for (const Piece* const piece : batch.pieces) {
+        if (--piece->part->pieces_left == 0) Join(*piece->part);
+      }
+      ShowDone();
+    }));
+  }
+
+  // These three need the lock.
+  void Join(Part& part) {
+    for (Piece& piece : part.pieces) {
+      if (part.error.empty()) part.error = std::move(piece.error);
+      part.kernels += static_cast<int>(piece.symbols.size());
+      for (const auto& [word, count] : piece.refused) part.refused[word] += count;
+      std::ranges::move(piece.attention, std::back_inserter(part.attention));
+    }
+    if (!part.error.empty()) part.attention.clear();
+    part.pieces = {};
+    part.cubin = {};
+    SetDone(part);
+  }
+  void SetDone(Part& part) {
+    part.is_done = true;
+    if (watch_.progress) watch_.progress(++done_, total_);
+  }
+  void ShowDone() {
+    for (; !parts_.empty() && parts_.front().is_done; parts_.pop_front()) Add(parts_.front());
+  }
+
+  void LintBatch(const Batch& batch) const {
+    std::vector<sass::CubinPart> wanted;
+    for (const Piece* const piece : batch.pieces) wanted.push_back({piece->part->cubin, piece->symbols});
+    try {
+      sass::DisassembleTogether(wanted, nvdisasm_, [&](std::size_t k, DeviceFunction function) {
+        LintKernel(*batch.pieces[k], std::move(function));
+      });
+    } catch (const Error&) {  // of one of them: then each by itself
+      for (Piece* const piece : batch.pieces) {
+        piece->attention.clear();
+        piece->refused.clear();
+        Try(piece->error, [&] {
+          sass::Disassemble(piece->part->cubin, 0, nvdisasm_, piece->symbols,
+                            [&](DeviceFunction function) { LintKernel(*piece, std::move(function)); });
+        });
+      }
     }
   }
 
+  /// Puts what `work` throws into `message`.
   template <typename Work>
-  static void Try(Part& part, const Work& work) {
+  static void Try(std::string& message, const Work& work) {
     try {
       work();
     } catch (const Error& error) {
-      part.error = error.message();
+      message = error.message();
     }
   }
 
-  void LintKernels(const std::string& name, Part& part, std::vector<DeviceFunction> functions) const {
-    for (const analyze::KernelCode& kernel :
-         ToKernelCodes(name, part.image->architecture, part.info, part.symbols, std::move(functions))) {
-      KernelLint lint = analyze::Lint(kernel, request_.options);
-      ++part.kernels;
-      const std::string word = lint.inference ? lint.inference->refusal_word : "other";
-      if (IsAttention(lint, word)) {
-        if (const auto label = labels_.find(lint.name); label != labels_.end()) lint.label = label->second;
-        part.attention.push_back(std::move(lint));
-      } else {
-        ++part.refused[word];
-      }
+  void LintKernel(Piece& piece, DeviceFunction function) const {
+    const Part& part = *piece.part;
+    const auto described = std::ranges::find(part.info.functions, function.name, &sass::CubinFunction::name);
+    analyze::KernelCode kernel = ToKernelCode(part.file->name, part.architecture, part.info, *described);
+    kernel.function = std::move(function);
+    KernelLint lint = analyze::Lint(kernel, request_.options);
+    const std::string word = lint.inference ? lint.inference->refusal_word : "other";
+    if (!IsAttention(lint, word)) {
+      ++piece.refused[word];
+      return;
     }
+    lint.label = LabelOf(part, lint.name);
+    piece.attention.push_back(std::move(lint));
+  }
+
+  static std::string LabelOf(const Part& part, const std::string& kernel) {
+    const auto label = part.file->labels.find(kernel);
+    return label == part.file->labels.end() ? "" : label->second;
   }
 
   /// Inferred, or refused by a check that only attention comes to, or both of its products are named: by the code's
@@ -259,7 +390,7 @@ class PackageLinter {
     std::string error;
   };
 
-  void Add(const std::string& name, Part& part) {
+  void Add(Part& part) {
     if (part.is_again) {
       const Known& before = known_.at(part.hash);
       part.kernels = before.kernels;
@@ -267,21 +398,27 @@ class PackageLinter {
       part.error = before.error;
       for (std::size_t i = 0; i < before.attention; ++i) {
         part.attention.push_back(package_.attention[before.first + i]);
-        part.attention.back().file = name;
-        const auto label = labels_.find(part.attention.back().name);
-        if (label != labels_.end()) part.attention.back().label = label->second;
+        part.attention.back().file = part.file->name;
+        part.attention.back().label = LabelOf(part, part.attention.back().name);
       }
     } else if (!part.hash.empty()) {
       known_[part.hash] = {package_.attention.size(), part.attention.size(), part.refused, part.kernels, part.error};
     }
+    ++package_.found;
+    if (!part.error.empty()) return AddSkipped(part);
+    ++package_.read;
     package_.kernels += part.kernels;
     for (const auto& [word, count] : part.refused) package_.refused[word] += count;
-    if (!part.error.empty()) Skip(name + " (" + part.image->name + ")", part.error);
     for (KernelLint& lint : part.attention) {
       if (watch_.kernel) watch_.kernel(lint);
       package_.attention.push_back(std::move(lint));
     }
-    part.attention.clear();
+  }
+
+  void AddSkipped(const Part& part) {
+    constexpr std::size_t kMostListed = 10'000;
+    ++package_.skipped_files;
+    if (package_.skipped.size() < kMostListed) package_.skipped.push_back({part.name, part.error});
   }
 
   static constexpr std::size_t kMostOthers = 10'000;  // names to suggest where none matches
@@ -289,19 +426,29 @@ class PackageLinter {
   const LintRequest& request_;
   const PackageWatch& watch_;
   const PackageLimits& limits_;
+  const int total_;  // of what is found
   const KernelPattern pattern_;
   const std::string nvdisasm_;
-  PackageLint package_;
   std::set<std::string> others_;
-  std::map<std::string, std::string> labels_;  // of the file's kernels, by name
-  std::map<std::string, Known> known_;         // by hash
+  std::set<std::string> hashes_;       // of all cubins so far
+  std::map<std::string, Batch> open_;  // by architecture
+
+  std::mutex mutex_;  // of what follows, `watch_`, and what parts have in common
+  PackageLint package_;
+  int done_ = 0;
+  std::deque<Part> parts_;              // in the order of the package, from the first that is not done
+  std::map<std::string, Known> known_;  // by hash
+
+  std::counting_semaphore<> slots_{Threads()};
+  std::vector<std::future<void>> running_;  // the last member: its end waits for them
 };
 
 }  // namespace
 
 PackageLint LintPackage(const std::string& package, const LintRequest& request, const PackageWatch& watch,
                         const PackageLimits& limits) {
-  PackageLinter linter(request, watch, limits);
+  const int total = watch.progress ? CountFound(package, request.architecture, limits) : 0;
+  PackageLinter linter(request, watch, limits, total);
   ForEachCodeFile(
       package, [&](const std::string& name, const std::string& path) { linter.LintFile(name, path); },
       [&](const std::string& name, const std::string& why) { linter.Skip(name, why); }, limits);

@@ -52,7 +52,7 @@ struct InferredPhases {
   /// Of the refusal, else empty: "code" (no instructions), "size" (more work than is done for one function), "gemm"
   /// (products without exponentials), "branches" (of unknown targets), "other" (not attention), "backward" (a backward
   /// pass), "opcode" (a matrix instruction that is not known), "tensor-memory", "products" (some are neither QK nor
-  /// PV), "loop" (none over keys), "ratio" (of QK to PV).
+  /// PV), "loop" (a softmax, but no loop over keys), "ratio" (of QK to PV).
   std::string_view refusal_word;
   InferenceChecks checks;
   std::optional<KeyTile> tile;  ///< absent when refused

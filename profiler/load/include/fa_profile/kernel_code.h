@@ -18,11 +18,6 @@ analyze::KernelCode ToKernelCode(const std::string& file, const std::string& arc
 std::vector<std::string> WantedKernels(const sass::CubinInfo& info,
                                        const std::function<bool(const std::string& name)>& is_wanted);
 
-/// These kernels of a cubin, in the order of `symbols`. `functions`: disassembled. Throws Error where one is missing.
-std::vector<analyze::KernelCode> ToKernelCodes(const std::string& file, const std::string& architecture,
-                                               const sass::CubinInfo& info, const std::vector<std::string>& symbols,
-                                               std::vector<DeviceFunction> functions);
-
 /// The kernels of a cubin whose C++ names are wanted, disassembled; none of them: nvdisasm is not run.
 std::vector<analyze::KernelCode> DisassembleWanted(const std::string& file, const sass::EmbeddedCubin& cubin,
                                                    const std::function<bool(const std::string& name)>& is_wanted,

@@ -73,6 +73,32 @@ struct SkippedFile {
   std::string why;
 };
 
+/// Those that were skipped for one reason.
+struct SkippedKind {
+  std::string why;
+  std::string first;  ///< SkippedFile::file
+  int count = 0;
+};
+
+/// In the order of their first.
+inline std::vector<SkippedKind> KindsOf(const std::vector<SkippedFile>& skipped) {
+  std::vector<SkippedKind> kinds;
+  std::map<std::string, std::size_t> places;
+  for (const SkippedFile& one : skipped) {
+    const auto [place, is_new] = places.emplace(one.why, kinds.size());
+    if (is_new) kinds.push_back({one.why, one.file});
+    ++kinds[place->second].count;
+  }
+  return kinds;
+}
+
+/// "FILE: WHY", or of several "12 cubins or files, the first FILE: WHY".
+inline std::string SkippedText(const SkippedKind& kind) {
+  if (kind.first.empty()) return kind.why;
+  const std::string several = kind.count > 1 ? std::to_string(kind.count) + " cubins or files, the first " : "";
+  return several + kind.first + ": " + kind.why;
+}
+
 /// The kernels of files.
 struct FileLint {
   std::vector<KernelLint> kernels;
@@ -87,8 +113,10 @@ struct PackageLint {
   int kernels = 0;                     ///< in them, on all architectures
   std::vector<KernelLint> attention;   ///< `file` is the name in the package
   std::map<std::string, int> refused;  ///< the other kernels, by the word of the refusal
+  int found = 0;                       ///< cubins, and what is in `skipped`
+  int read = 0;                        ///< of these; the others were skipped
   int skipped_files = 0;               ///< as in `skipped`: each cubin counts
-  std::vector<SkippedFile> skipped;    ///< the first 1,000
+  std::vector<SkippedFile> skipped;    ///< the first 10,000
 };
 
 }  // namespace fa_profile

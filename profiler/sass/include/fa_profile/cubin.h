@@ -23,6 +23,8 @@ struct CubinFunction {
   int barriers = 0;                                    ///< named barriers 0 to barriers-1 may be used
   std::optional<std::int64_t> constant_bank_bytes;     ///< of bank 0, which holds the kernel's arguments
   std::vector<std::string> externals;                  ///< functions it calls that the cubin lacks: "vprintf"
+  std::optional<bool> has_exponentials;  ///< MUFU.EX2; absent: the architecture's encoding is not known here
+  bool has_matrix_products = false;      ///< instructions of tensor cores, where has_exponentials is known
 };
 
 /// What a cubin (GPU machine code in an ELF file) says about itself, without disassembly.

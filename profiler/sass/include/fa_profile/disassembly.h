@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,13 @@ std::string RequireNvdisasm();
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted = {});
 
+/// Takes one function at a time: the inline stacks of all of them may need gigabytes.
+using TakeFunction = std::function<void(DeviceFunction function)>;
+
+/// The same, in the same order. nvdisasm has ended when the first is taken.
+void Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc, const std::string& nvdisasm,
+                 const std::vector<std::string>& wanted, const TakeFunction& take);
+
 /// A cubin, and the functions of it that are wanted (mangled names); none: all.
 struct CubinPart {
   std::span<const std::uint8_t> cubin;
@@ -33,15 +41,18 @@ struct CubinPart {
 };
 
 /// Disassemble() of each, in one run of nvdisasm: it takes longer to start than to read most cubins. Cubins that differ
-/// from the first in architecture or layout, and those that call code by name, take a run each. By cubin. Throws Error
-/// as Disassemble() does, when any of them fails.
-std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<CubinPart>& parts,
-                                                             const std::string& nvdisasm);
+/// from the first in architecture or layout, and those that call code by name, take a run each. `take` gets the
+/// functions in the order of the parts, when nvdisasm has read all of them. Throws Error as Disassemble() does, when
+/// any of them fails.
+void DisassembleTogether(const std::vector<CubinPart>& parts, const std::string& nvdisasm,
+                         const std::function<void(std::size_t part, DeviceFunction function)>& take);
 
 /// Disassemble() without nvdisasm: where the instructions are and their inline stacks, no opcodes. That is enough to
 /// tell the phase of an instruction, but not what it does. Throws Error when the bytes are not a cubin.
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                              const std::vector<std::string>& wanted = {});
+void ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc, const std::vector<std::string>& wanted,
+                      const TakeFunction& take);
 
 /// Disassemble(), or ReadInlineStacks() where `nvdisasm` is absent: then MissesNvdisasm() belongs into the recording.
 std::vector<DeviceFunction> ReadCode(std::span<const std::uint8_t> cubin, std::uint64_t crc,

@@ -13,6 +13,9 @@ struct PackageLimits {
   std::uint64_t unpacked_bytes = std::uint64_t{32} << 30U;   ///< of an archive, all files together
   std::uint64_t directory_bytes = std::uint64_t{64} << 20U;  ///< of an archive before its first file: its list of files
   std::uint64_t cubin_bytes = std::uint64_t{64} << 20U;      ///< of one cubin; its text takes ten times as much
+  /// Of code: a run of nvdisasm starts when it has so much, and takes less than twice as much, or one larger kernel.
+  /// What is printed and read takes 30 times the memory.
+  std::uint64_t run_code_bytes = std::uint64_t{1} << 20U;
   int folder_depth = 64;
 };
 

@@ -1,0 +1,81 @@
+#include "fa_profile/lint_package.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/disassembly.h"
+#include "sample_cubins.h"
+#include "test_files.h"
+
+namespace fa_profile::load::lint_package_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LintPackageTest : public FolderTest {
+ protected:
+  void SetUp() override {
+    const auto nvdisasm = sass::FindNvdisasm();
+    if (!nvdisasm) GTEST_SKIP() << "no nvdisasm here: ci/setup.sh fetches one";
+    fs::create_directories(package());
+    for (const char* const name : {"sm_90a.cubin", "lint_sm_90a.cubin"}) fs::copy(SampleCubinPath(name), package());
+    std::ofstream(package() + "/broken.cubin", std::ios::binary)
+        << ReadFile(SampleCubinPath("sm_80.cubin")).substr(0, 2000);
+    const std::string script = (folder_ / "nvdisasm").string();
+    std::ofstream(script) << "#!/bin/sh\necho run >> '" << runs() << "'\nexec '" << *nvdisasm << "' \"$@\"\n";
+    fs::permissions(script, fs::perms::owner_all);
+    setenv("FA_PROFILE_NVDISASM", script.c_str(), 1);
+    // Every kernel is a row.
+    request_.options.phase_map = PhaseMap{"map", {{"qk", {}, {}, {"EXIT"}}, {"pv", {}, {}, {"BRA"}}}};
+  }
+  void TearDown() override { unsetenv("FA_PROFILE_NVDISASM"); }
+
+  std::string package() const { return (folder_ / "package").string(); }
+  std::string runs() const { return (folder_ / "runs").string(); }
+  int CountRuns() const {
+    const std::string text = fs::exists(runs()) ? ReadFile(runs()) : "";
+    return static_cast<int>(std::ranges::count(text, '\n'));
+  }
+
+  LintRequest request_;
+};
+
+std::vector<std::string> RowsOf(const PackageLint& lint) {
+  std::vector<std::string> rows;
+  for (const KernelLint& kernel : lint.attention) {
+    rows.push_back(kernel.file + " " + kernel.symbol + " " + kernel.label + " " + std::to_string(kernel.phases.size()));
+  }
+  return rows;
+}
+
+TEST_F(LintPackageTest, CubinsWithMuchCodeTakeSeveralRunsAndTellTheSame) {
+  const PackageLint whole = LintPackage(package(), request_);
+  EXPECT_EQ(CountRuns(), 1);
+  PackageLimits limits;
+  limits.run_code_bytes = 1;
+  const PackageLint divided = LintPackage(package(), request_, {}, limits);
+  EXPECT_EQ(CountRuns(), 1 + divided.kernels);
+  EXPECT_GE(whole.attention.size(), 5U);
+  EXPECT_EQ(RowsOf(divided), RowsOf(whole));
+  EXPECT_EQ(divided.kernels, whole.kernels);
+  EXPECT_EQ(divided.refused, whole.refused);
+}
+
+TEST_F(LintPackageTest, ProgressCountsAllThatIsFound) {
+  std::vector<std::pair<int, int>> counts;
+  const PackageLint lint =
+      LintPackage(package(), request_, {.progress = [&](int done, int total) { counts.emplace_back(done, total); }});
+  EXPECT_EQ(counts, (std::vector<std::pair<int, int>>{{1, 3}, {2, 3}, {3, 3}}));
+  EXPECT_EQ(lint.found, 3);
+  EXPECT_EQ(lint.read, 2);
+}
+
+}  // namespace
+}  // namespace fa_profile::load::lint_package_test
