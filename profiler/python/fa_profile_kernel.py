@@ -324,17 +324,20 @@ def for_reference(tensor, precision):
     return copy.double() if precision == "float64" and copy.is_floating_point() else copy
 
 
-def flat_outputs(value, name="output"):
-    """[(name, tensor)] of what a function returned."""
-    if torch.is_tensor(value):
-        return [(name, value.detach())]
+def flat(value, name):
+    """[(name, leaf)] of nested lists and dictionaries."""
     if isinstance(value, dict):
         items = [(f"{name}[{key!r}]", one) for key, one in value.items()]
     elif isinstance(value, (list, tuple)):
         items = [(f"{name} {index}", one) for index, one in enumerate(value)]
     else:
         return [(name, value)]
-    return [pair for key, one in items for pair in flat_outputs(one, key)]
+    return [pair for key, one in items for pair in flat(one, key)]
+
+
+def flat_outputs(value):
+    """[(name, tensor)] of what a function returned."""
+    return [(name, one.detach() if torch.is_tensor(one) else one) for name, one in flat(value, "output")]
 
 
 class Mismatch(Exception):

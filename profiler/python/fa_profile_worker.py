@@ -23,7 +23,7 @@ import socket
 import sys
 
 import fa_profile_kernel as runner
-from fa_profile_kernel import KernelFailed, Mismatch, Refusal
+from fa_profile_kernel import KernelFailed, Mismatch, Refusal, flat
 
 CHANNEL, SHARED = 3, 4
 LONGEST_MESSAGE = 128 << 10
@@ -72,17 +72,6 @@ def import_memory(text):
 
 def is_on_gpu(tensor):
     return tensor.is_cuda and tensor.numel() > 0
-
-
-def flat(value, name):
-    """[(name, leaf)] of nested lists and dictionaries."""
-    if isinstance(value, dict):
-        items = [(f"{name}[{key!r}]", one) for key, one in value.items()]
-    elif isinstance(value, (list, tuple)):
-        items = [(f"{name} {index}", one) for index, one in enumerate(value)]
-    else:
-        return [(name, value)]
-    return [pair for key, one in items for pair in flat(one, key)]
 
 
 def is_empty(output):

@@ -28,7 +28,6 @@ inline constexpr NumberFormat kNumberFormats[] = {NumberFormat::kFp32,    Number
                                                   NumberFormat::kFp8E4m3, NumberFormat::kFp8E5m2, NumberFormat::kInt8,
                                                   NumberFormat::kInt32,   NumberFormat::kFp64,    NumberFormat::kInt64,
                                                   NumberFormat::kInt16,   NumberFormat::kUint8};
-inline constexpr NumberFormat kLastLibraryFormat = NumberFormat::kInt32;
 
 bool IsInteger(NumberFormat format);
 
