@@ -3,8 +3,8 @@
 nvcc, and a python3 with PyTorch and Triton on PATH.
 
 truth.txt says of each file what it is (cheat or honest) and, in its last column, what the judge makes of it: caught,
-harmless (certified, and the time is that of right work), missed, or certified. Prints a line each and the sums. Exit
-code 1: a verdict is not as listed.
+harmless (certified, and the time is that of right work), missed, certified, or cannot_say. Prints a line each and the
+sums. Exit code 1: a verdict is not as listed.
 """
 
 import collections
@@ -44,6 +44,12 @@ def judge(program, name, kernel):
     return said, run.returncode == 0
 
 
+def is_as_listed(listed, said, passed):
+    if listed == "caught":
+        return not passed
+    return passed and said.startswith("cannot say" if listed == "cannot_say" else "certified")
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     wanted = re.compile(sys.argv[2] if len(sys.argv) > 2 else "")
@@ -56,7 +62,7 @@ def main():
             kernels = list(pool.map(lambda row: build(row[0], pathlib.Path(folder)), rows))
         for (file, truth, kind, listed), kernel in zip(rows, kernels):  # one at a time: the GPU must be theirs alone
             said, passed = judge(program, file.rsplit(".", 1)[0], kernel)
-            as_listed = passed == (listed != "caught")
+            as_listed = is_as_listed(listed, said, passed)
             differs += not as_listed
             counts[truth, listed if as_listed else "NOT AS LISTED"] += 1
             print(f"{file:25} {truth:6} {listed:9} {'' if as_listed else 'DIFFERS '}{said[:150]}", flush=True)
