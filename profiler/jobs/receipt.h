@@ -27,6 +27,7 @@ struct Receipt {
   std::string gpu_name, driver_version, cuda_driver_version, cuda_runtime_version;  ///< empty: nothing was measured
   std::string library;                                                              ///< without its folder
   std::string library_sha256;
+  std::map<std::string, std::string> sources;  ///< by path from the library's folder: load::HashesOfSources()
   std::map<std::string, std::string> tensors;  ///< by name, SHA-256 of the file it is read from
   std::vector<ReceiptCase> cases;
 };

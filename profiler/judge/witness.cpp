@@ -60,13 +60,14 @@ Witness::Witness(collect::GpuApi& gpu, double longest_ns)
     : interval_ns_(std::max(kShortestIntervalNs, static_cast<std::int64_t>(longest_ns / kMostReadings))),
       sampler_(gpu.OpenPmSampler(std::array{kInstructions, kSmCycles, kTensorCycles}, interval_ns_)) {}
 
-Watched Witness::Watch(const std::function<void()>& work) {
+Watched Witness::Watch(const std::function<void()>& work, const std::function<void()>& read) {
   const std::chrono::nanoseconds settle(std::max(kSettleNs, 4 * interval_ns_));
   sampler_->Start();
   try {
     std::this_thread::sleep_for(settle);
     work();
     std::this_thread::sleep_for(settle);
+    read();
   } catch (...) {
     sampler_->Stop();
     throw;

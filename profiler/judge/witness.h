@@ -15,7 +15,7 @@ struct Watched {
   double sm_cycles = 0;      ///< cycles in which an SM held a warp, summed over SMs
   double busy_ns = 0;        ///< from the first such cycle to the last
   bool quiet_before = true;  ///< nothing ran from the start of watching to the beginning of `work`
-  bool quiet_after = true;   ///< nothing ran any more when `work` had returned
+  bool quiet_after = true;   ///< nothing ran at the end of watching
   bool complete = true;      ///< no reading was lost
 };
 
@@ -27,8 +27,10 @@ class Witness {
   /// its driver has no such counters, or something else holds them.
   Witness(collect::GpuApi& gpu, double longest_ns);
 
-  /// Runs `work`, before and after which the device must be idle.
-  Watched Watch(const std::function<void()>& work);
+  /// Runs `work`, before and after which the device must be idle, and then `read`, which takes the results: nothing
+  /// that they depend on is missed. `read` must not make an SM work.
+  Watched Watch(
+      const std::function<void()>& work, const std::function<void()>& read = [] {});
 
  private:
   std::int64_t interval_ns_;
