@@ -70,7 +70,7 @@ FAULTS = {
     "scalar_key_last": "qk",
 }
 # More work in a phase: RUNG_PHASE_WORK. The first of a family is the others' base; "mma softmax" has two families,
-# because the first four exponentials hide behind other warps' work.
+# because the first four exponentials are hidden by other warps' work.
 FAMILIES = (
     ("mma", "softmax", (3, 4)),
     ("mma", "softmax", (4, 5, 6, 7, 8, 9, 10, 12, 14, 17)),

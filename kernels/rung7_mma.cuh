@@ -6,7 +6,7 @@
 // Its warps form a grid of kRowWarps x kSplits: warp (r, s) owns rows [r * kRowsPerWarp, + kRowsPerWarp) of the block
 // and keys [s * kWarpN, + kWarpN) of every tile, with a softmax of its own; the epilogue merges the kSplits partial
 // results. The kRowWarps warps of one split load their own keys and wait for no other warp, so splits drift apart and
-// one's exponentials run beside another's products.
+// one's exponentials overlap another's products.
 //
 // A header, because tests/kernel_libs and tests/phase_truth build variants of this kernel: see Place.
 #pragma once

@@ -67,7 +67,7 @@ bool EndsPath(const Instruction& instruction) {
                              [&](std::string_view opcode) { return instruction.opcode.starts_with(opcode); });
 }
 
-/// Where the code behind a branch was replaced by a trap: the trap's instruction. A trap of the source (__trap(), a
+/// Where the code after a branch was replaced by a trap: the trap's instruction. A trap of the source (__trap(), a
 /// failed check) runs on from or into other code, or has its own source line. One that the compiler put where it could
 /// not go on has neither: it lies behind the end of a path, nothing but padding follows, and its line is what the
 /// instruction before happened to have.

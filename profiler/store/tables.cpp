@@ -99,7 +99,7 @@ constexpr Column WorkPart(const char* name, const char* note) {
 
 auto& Content(const auto& row) { return row.bytes; }
 
-// Of each instruction the predicate and the operands, each with a NUL behind it.
+// Of each instruction the predicate and the operands, each with a NUL after it.
 std::vector<std::uint8_t> Content(const DeviceFunction& function) {
   std::vector<std::uint8_t> texts;
   for (const Instruction& instruction : function.instructions) {

@@ -11,7 +11,7 @@
 
 namespace fa_profile::analyze {
 
-/// What the recording knows of the order of things on its GPU, and beside it where GPU time went.
+/// What the recording knows of the order of things on its GPU, and where GPU time went.
 ///
 /// Recorded launches are slices of their stream with their recorded durations, phases of sampled kernels nested in
 /// them: a phase has the length of its share of the samples, and its place is not measured. A recording of calls (the
