@@ -56,7 +56,7 @@ struct Tile {
   static_assert(kSharedBytes <= 99 * 1024, "what a block gets on sm_89");
 };
 
-/// Where 16-byte chunk `chunk` of key `key` lies in a row of the K tile. Rows of 2 * kHeadDim bytes all start at bank
+/// Where 16-byte chunk `chunk` of key `key` is in a row of the K tile. Rows of 2 * kHeadDim bytes all start at bank
 /// 0, so the 8 keys that a quarter warp reads with LDS.128 at one chunk would share 4 banks; exchanged like this they
 /// fill all 32 once. (Padded rows would do it too, but each cp.async would then straddle two 128-byte lines.)
 template <class T>

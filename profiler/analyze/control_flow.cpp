@@ -323,7 +323,7 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
     const BasicBlock& block = flow.blocks[pending.back()];
     pending.pop_back();
     if (block.callee) {
-      // The subroutine lies on the way; its barriers, if it has any, end nothing.
+      // The subroutine is on the way; its barriers, if it has any, end nothing.
       for (const std::size_t called : Reachable(flow.blocks, *block.callee)) {
         for (std::size_t i = flow.blocks[called].first; i < flow.blocks[called].end; ++i) region.push_back(i);
       }

@@ -69,7 +69,7 @@ bool EndsPath(const Instruction& instruction) {
 
 /// Where the code after a branch was replaced by a trap: the trap's instruction. A trap of the source (__trap(), a
 /// failed check) runs on from or into other code, or has its own source line. One that the compiler put where it could
-/// not go on has neither: it lies behind the end of a path, nothing but padding follows, and its line is what the
+/// not go on has neither: it is after the end of a path, nothing but padding follows, and its line is what the
 /// instruction before happened to have.
 std::optional<std::size_t> CompilersTrap(const std::vector<Instruction>& code) {
   const auto same_line = [](const Instruction& instruction, const Instruction& other) {

@@ -19,7 +19,7 @@ constexpr const char* kCuptiCure =
 /// Whether libcupti was found. Opens it, once: from then on functions of CUPTI lead to it.
 bool CuptiIsThere() noexcept;
 
-/// Where libcupti lies; empty: nowhere.
+/// Where libcupti is; empty: nowhere.
 std::string CuptiPath();
 
 /// The function in libcupti, or where a library that was loaded before it has one of that name; nullptr: in neither.
