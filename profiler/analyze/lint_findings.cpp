@@ -60,7 +60,7 @@ std::string PlacesOf(const LintSubject& subject, const std::vector<std::size_t>&
 
 bool IsTrap(const Instruction& instruction) { return instruction.opcode.starts_with("BPT.TRAP"); }
 
-/// What runs after no condition of its own ends the path here.
+/// What runs without another condition ends the path here.
 bool EndsPath(const Instruction& instruction) {
   if (!instruction.predicate.empty()) return false;
   return std::ranges::any_of(std::initializer_list<std::string_view>{"EXIT", "RET", "BRA", "BRX", "JMP", "JMX"},
@@ -169,7 +169,7 @@ MaybeFinding LocalTrafficInLoop(const LintSubject& subject) {
 }
 
 /// Whether a turn of a loop is one tile and not one row. It is when it multiplies by matrix instructions, or waits at
-/// an mbarrier for a tile that other warps copy. Loads and copies of its own tell in an outermost loop alone: inside a
+/// an mbarrier for a tile that other warps copy. The warp's loads and copies tell in an outermost loop alone: inside a
 /// loop over tiles they may be those of a row.
 bool TurnIsATile(const LintSubject& subject, const std::vector<std::size_t>& loop, bool outermost) {
   const auto& code = subject.kernel.function.instructions;

@@ -178,7 +178,7 @@ void Trial::Warm() {
   PlanBursts();
 }
 
-// Graphs of so many calls. The worker may refuse; it tells where they write what is not the judge's.
+// Graphs of so many calls. The worker may refuse; it tells where they write outside the judge's memory.
 nlohmann::json Trial::MakeGraphs(int chain) {
   nlohmann::json made = worker_->Ask({{"do", "graph"}, {"chain", chain}});
   if (made.contains("outputs")) sets_->TakeOutputs(chain, made["outputs"]);

@@ -17,7 +17,7 @@ const std::string kTensorCycles = "TPC.TriageCompute.sm__pipe_tensor_cycles_acti
 constexpr std::int64_t kShortestIntervalNs = 20'000;  // 5 us overflows the hardware's buffer
 constexpr double kMostReadings = 5000;                // of one piece of work
 constexpr std::int64_t kSettleNs = 200'000;           // of silence at either end
-// Fewer cycles in a reading are no work: an idle GPU shows none at all.
+// Fewer cycles in a reading do not count as work: an idle GPU shows none at all.
 constexpr double kQuietCycles = 1000;
 
 double Value(const collect::PmReading& reading, const std::string& metric) {

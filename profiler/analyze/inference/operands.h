@@ -10,7 +10,7 @@
 namespace fa_profile::analyze {
 
 /// What an instruction is to the inference of phases: it follows values, so loads, products, exponentials and what only
-/// moves a value are told apart, and most of the rest is kOther.
+/// moves a value are distinguished, and most of the rest is kOther.
 enum class Form : std::uint8_t {
   kGlobalLoad,    ///< LDG, LD
   kAsyncCopy,     ///< LDGSTS: global to shared memory

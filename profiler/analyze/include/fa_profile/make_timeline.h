@@ -18,7 +18,7 @@ namespace fa_profile::analyze {
 /// ladder) holds one call of each case, taken minutes apart: the time between calls is cut, and each slice tells its
 /// recorded start. A recording of a watched program holds one launch of each class; nothing is cut.
 ///
-/// What has durations and no recorded start is laid end to end on tracks that say so: calls without launches, and all
+/// What has durations and no recorded start is laid end to end on tracks named so: calls without launches, and all
 /// the time of a program, by what launched it and by NVTX range.
 ///
 /// Arguments are those of WeighGpuTime().
