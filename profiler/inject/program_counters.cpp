@@ -180,7 +180,7 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key, bo
     }
   }
   if (!wanted) return Measure::kNothing;
-  StopTrace();  // with the activity API on, CUPTI runs a kernel of its own inside the range
+  StopTrace();  // with the activity API on, CUPTI runs another kernel inside the range
   try {
     spread_->Open(known->second);
   } catch (...) {

@@ -40,7 +40,7 @@ Receipt NewReceipt(const std::string& library, const std::vector<std::string>& t
 
 /// docs/receipt.schema.json. A hash of all else shows an edit by hand.
 std::string ToJson(const Receipt& receipt);
-/// Throws Error: `name` is no receipt, is damaged or was edited.
+/// Throws Error: `name` is not a receipt, is damaged or was edited.
 Receipt ReceiptFromJson(const std::string& text, const std::string& name);
 
 /// One line of a comparison of receipts.

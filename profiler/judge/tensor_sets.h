@@ -42,7 +42,7 @@ class TensorSets {
   /// The seed of the set's last draw.
   std::uint64_t SeedOf(std::size_t set) const { return seeds_.at(set); }
   /// Where calls write outputs whose memory the worker has: a list for each set, an entry for each tensor that is
-  /// compared, null for the judge's own. `calls`: of which graph, 0 for calls without one. Throws Error: not so.
+  /// compared, null for the judge's own. `calls`: the graph's, 0 for calls without one. Throws Error: not so.
   void TakeOutputs(int calls, const nlohmann::json& outputs);
   /// Copies what the tensors that are compared hold, outputs of graphs with so many calls among them, to result(),
   /// where the worker does not see it.

@@ -23,9 +23,12 @@ struct Watched {
 /// (PM sampling: a process without any work counts another's instructions exactly, its busy time to 0.5 %.)
 class Witness {
  public:
-  /// `longest_ns`: of the work that is watched; it decides how often the counters are read. Throws Error: the GPU or
-  /// its driver has no such counters, or something else holds them.
+  /// `longest_ns`: of the work that is watched, if it is long; it decides how often the counters are read. Throws Error:
+  /// the GPU or its driver has no such counters, or something else holds them.
   Witness(collect::GpuApi& gpu, double longest_ns);
+
+  /// Longer work fills the buffer: readings are lost.
+  double longest_ns() const;
 
   /// Runs `work`, before and after which the device must be idle, and then `read`, which takes the results: nothing
   /// that they depend on is missed. `read` must not make an SM work.
