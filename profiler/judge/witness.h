@@ -23,8 +23,8 @@ struct Watched {
 /// (PM sampling: a process without any work counts another's instructions exactly, its busy time to 0.5 %.)
 class Witness {
  public:
-  /// `longest_ns`: of the work that is watched, if it is long; it decides how often the counters are read. Throws Error:
-  /// the GPU or its driver has no such counters, or something else holds them.
+  /// `longest_ns`: of the work that is watched, if it is long; it decides how often the counters are read. Throws
+  /// Error: the GPU or its driver has no such counters, or something else holds them.
   Witness(collect::GpuApi& gpu, double longest_ns);
 
   /// Longer work fills the buffer: readings are lost.
