@@ -385,6 +385,15 @@ TEST_F(LaunchGateTest, WhileTheGpuIsBusyCuptiIsNotLeftAndARoundGoesOn) {
   EXPECT_EQ(Launch(kA), Way::kAlone);
 }
 
+TEST_F(LaunchGateTest, WhileAStreamCapturesCuptiIsNotLeft) {
+  TakeFirstPass();
+  gate_->OnCaptureBegins(this);
+  EXPECT_FALSE(gate_->LeaveCupti());
+  gate_->OnCaptureEnded(this);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "");
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
 TEST_F(LaunchGateTest, WithNothingOpenCuptiIsLeftWhileTheGpuIsBusy) {
   (void)Launch(kA);
   program_.sampled = ProgramApi::Sampling::kOff;
@@ -493,8 +502,19 @@ TEST_F(CountingGateTest, ManyThreadsCountWithNothingToMeasure) {
   EXPECT_EQ(Counted(), 400);
 }
 
+// A launch that is only counted takes no lock.
+TEST_F(CountingGateTest, ClassesThatAreChosenLaterAreMeasuredAllTheSame) {
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
+  gate_->Tick();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Launch(kA), Way::kPasses);
+  program_.AddCandidate(KeyOf(kA));
+  gate_->Tick();
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
 TEST_F(CountingGateTest, LaunchesDuringCapturesAreALoss) {
-  (void)Launch(kA);
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
   (void)gate_->TakeCounts();
   gate_->OnCaptureBegins(this);
   (void)Launch(kA);
@@ -529,7 +549,7 @@ TEST_F(CountingGateTest, SamplingEndsAtALaunchOfAProgramWithOneThread) {
 }
 
 TEST_F(CountingGateTest, SamplingIsLeftOnInAProgramWithSeveralThreads) {
-  (void)Launch(kA);
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
   std::thread([&] { (void)Launch(kB); }).join();
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(gate_->EndSampling());
   (void)Launch(kA);

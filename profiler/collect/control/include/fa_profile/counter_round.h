@@ -20,11 +20,10 @@ namespace fa_profile::collect {
 /// Measures the counters of up to 24 launch classes at a time. Our own thread chooses them, the threads that launch
 /// take the passes, our own thread writes. All calls under the gate's lock, but for Write().
 ///
-///     kIdle ──Choose()──> kChosen ──Begin(): a chosen class, GPU idle──> kTaking ──Tick(): 10 without a range─┐
-///       ^                    │                                             │                               │
-///       │ Tick(): 10 without │           all passes, or --launch-count is over                             v
-///       ├────────────────────┘                                             │    Begin(): any launch     kExpired
-///       └──── image to Write(), classes to InstructionRound::Ask() <───────┴───────────────────────────────┘
+///     kIdle ── Choose() ──> kChosen ── Begin(): GPU idle ──> kTaking ── Tick(): 10 without a range ──> kExpired
+///       ^                      │                                │                                         │
+///       ├─ Tick(): 10 without ─┘         all passes are taken   │      Begin(): any launch, GPU idle      │
+///       └─ image to Write(), classes to InstructionRound::Ask() ┴─────────────────────────────────────────┘
 ///
 /// Abandon() leads from everywhere to kOver: nothing is measured any more.
 ///
@@ -75,9 +74,9 @@ class CounterRound {
   /// Ends the pass that is under way, and keeps what was taken. With the GPU idle, between two launches. A failure is a
   /// loss.
   void CutShort();
-  /// Closes what is open. Classes that were chosen and not measured stay so.
+  /// Closes what is open, for good. What was measured before may be written.
   void Abandon();
-  /// The chosen classes may be measured in another context, or count as not measured.
+  /// The chosen classes count as not measured.
   void ForgetChosen();
 
   /// At the end of the program, of classes that were never measured.

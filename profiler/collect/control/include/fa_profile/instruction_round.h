@@ -12,14 +12,13 @@ namespace fa_profile::collect {
 /// Counts the instructions of one launch of each class that a counter round has measured, while PC sampling is still
 /// paused. All calls under the gate's lock.
 ///
-///     kIdle ──Ask()──> kDue ──Begin(): a class that is due, GPU idle──> kCounting
-///       ^              │  ^                                                │
-///       │              │  └──────────── End(): classes are left ───────────┤
-///       │              │ Tick(): none came in 10 ticks                     │
-///       │              v                                                   │
-///       │           kExpired                                               │
-///       │              │ Begin(): any launch, GPU idle                     │
-///       └──────────────┴──────────────────── End(): it was the last ───────┘
+///     kIdle ── Ask() ──> kDue ── Begin(): a class that is due, GPU idle ──> kCounting
+///       ^                │  ^                                                   │
+///       │                │  └──────────────── End(): classes are left ──────────┤
+///       │                └─ Tick(): 10 without a launch ──> kExpired            │
+///       │                                                      │                │
+///       ├───────────── Begin(): any launch, GPU idle ──────────┘                │
+///       └───────────── End(): it was the last, or --launch-count is reached ────┘
 ///
 /// CUPTI fails, or the launch does not end: kFailed, for good. Whichever way a round ends, EndMeasuring() follows.
 /// Drop() leads from kDue and kExpired to kIdle without it.

@@ -17,9 +17,9 @@
 
 namespace fa_profile::collect {
 
-/// Where each launch of a program passes, of a kernel or of a graph, before the driver is asked for it: here is decided
-/// whether it passes or runs alone, so that a range around it holds nothing else. Nothing runs alone while a stream of
-/// the process captures: CUPTI's work would invalidate the capture. No wait is unbounded.
+/// Each launch of a program, of a kernel or of a graph, comes here before the driver is asked for it: it passes, or it
+/// runs alone, so that a range around it holds nothing else. Nothing runs alone while a stream of the process captures:
+/// CUPTI's work would invalidate the capture. No wait is unbounded.
 ///
 /// A launch, on its thread:
 ///
@@ -29,19 +29,19 @@ namespace fa_profile::collect {
 ///
 /// What may be measured in the process:
 ///
-///     kAll ──WatchRoom(): too little memory──> kNothingNew ─┐
-///      └── CUPTI fails, the GPU is never idle, ─────────────┴─> kNothing ──Stop(), LeaveCupti()──> kStopped
-///          the context ends, Finish()
+///     kAll ─┬─ WatchRoom(): too little memory ──> kNothingNew ─┬─> kNothing ── Stop(), LeaveCupti() ──> kStopped
+///           └─ CUPTI fails, the GPU is never idle, ────────────┘
+///              the context ends, Finish()
 ///
-/// kNothingNew: what was taken in an open round is still written. kNothing: launches are counted. kStopped: launches
-/// are not looked at. No state leads back.
+/// kNothingNew: what an open round has is still written. kNothing: launches are counted. kStopped: launches are not
+/// looked at. A state may be left out, and none comes back.
 ///
-/// Locks. One lock guards all that is here, the rounds included; the calls below say nothing of it when they take it
-/// for their own time. A thread whose launch runs alone holds it from Enter() to Leave(), and other threads' launches,
-/// captures and our own thread wait for it. What that thread's own measuring launches comes back to Enter() and Leave()
-/// and passes. Under the lock, ProgramApi, LaunchFilter and LaunchClasses are called, which may take the locks of the
-/// recording's writer and then of its totals; WatchLaunches() and CounterRound::Write() are called without it. Count()
-/// of a launch takes a lock of LaunchCounts alone.
+/// Locks. The gate's lock guards the gate and both rounds; each call takes it for itself. A thread whose launch runs
+/// alone holds it from Enter() to Leave(): other threads' launches and captures and our own thread wait. Launches that
+/// the holder itself makes for CUPTI pass. Under this lock ProgramApi, LaunchFilter and LaunchClasses are called, which
+/// may take the lock of the recording's writer and then that of its totals. WatchLaunches() is called without it,
+/// because CUPTI waits there for callbacks, and CounterRound::Write(), because it takes long. LaunchCounts has locks of
+/// its own, which hold no other.
 class LaunchGate {
  public:
   LaunchGate(ProgramApi& api, LaunchFilter& filter, LaunchClasses& classes, CounterPlan plan);
@@ -65,12 +65,12 @@ class LaunchGate {
   /// Ten times a second: chooses launch classes to measure, writes what was measured, and turns the watch of launches
   /// off when nothing needs it. Throws Error: no file can be written.
   void Tick();
-  /// Calls `work`, which switches callbacks of CUPTI, without the lock. CUPTI waits there for callbacks that are under
-  /// way; so none of them measures meanwhile.
+  /// Calls `work`, which switches callbacks of CUPTI, without the lock: CUPTI waits there for callbacks that are under
+  /// way. Launches pass meanwhile.
   void WhileNothingIsWatched(const std::function<void()>& work);
   /// Nothing is measured any more.
   void Stop();
-  /// The same of what was not begun, unless there is room to measure.
+  /// Without room to measure: nothing more is measured, and what an open round has is kept.
   void WatchRoom();
   /// Counters of a launch class may be measured at its next launch.
   bool Measures();
