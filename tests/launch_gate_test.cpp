@@ -470,6 +470,28 @@ TEST_F(InstructionsAtTheGateTest, AContextThatEndsLeavesNothingDue) {
   EXPECT_FALSE(gate_->Measures());
 }
 
+class ReplayAtTheGateTest : public LaunchGateTest {
+ protected:
+  ReplayAtTheGateTest() : LaunchGateTest({{"x.sum"}, Replay::kKernel, 0.01, 8, true, false}) {}
+};
+
+TEST_F(ReplayAtTheGateTest, TheFirstLaunchOfEachClassRunsAlone) {
+  EXPECT_EQ(Launch(kA), Way::kAlone) << "also the one that opens the recording";
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Launch(kB), Way::kAlone);
+  EXPECT_EQ(gate_->replayed_launches(), 2);
+  gate_->Tick();
+  EXPECT_EQ(program_.built.recording.ranges.size(), 2U);
+}
+
+TEST_F(ReplayAtTheGateTest, AfterAFailureNothingRunsAlone) {
+  program_.gpu.failing_call = "decode";
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  (void)program_.gpu.TakeCalls();
+  EXPECT_EQ(Launch(kB), Way::kPasses);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "b");
+}
+
 class CountingGateTest : public LaunchGateTest {
  protected:
   CountingGateTest() : LaunchGateTest({{"x.sum"}, Replay::kUser, 0.01, 8, true, false}) {}
@@ -513,6 +535,15 @@ TEST_F(CountingGateTest, ClassesThatAreChosenLaterAreMeasuredAllTheSame) {
   EXPECT_EQ(Launch(kA), Way::kAlone);
 }
 
+TEST_F(CountingGateTest, ChoicesAreAskedAboutEachLaunchWhileTheyMatter) {
+  program_.asks_one_by_one = true;
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
+  EXPECT_EQ(program_.asked, 2) << "but for the one that opened the recording";
+  gate_->Stop();
+  (void)Launch(kA);
+  EXPECT_EQ(program_.asked, 2);
+}
+
 TEST_F(CountingGateTest, LaunchesDuringCapturesAreALoss) {
   for (int i = 0; i < 3; ++i) (void)Launch(kA);
   (void)gate_->TakeCounts();
@@ -534,6 +565,15 @@ TEST_F(CountingGateTest, AfterAFailureLaunchesAreStillCountedAndAfterStopTheyAre
   gate_->Stop();
   (void)Launch(kA);
   EXPECT_EQ(Counted(), 0);
+}
+
+TEST_F(CountingGateTest, NoFailureLeadsBackFromStop) {
+  TakeFirstPass();
+  gate_->Stop();
+  gate_->OnContextEnds();
+  (void)program_.gpu.TakeCalls();
+  gate_->Tick();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "-watch");
 }
 
 TEST_F(CountingGateTest, SamplingEndsAtALaunchOfAProgramWithOneThread) {

@@ -29,6 +29,7 @@ class FakeProgram final : public collect::ProgramApi, public collect::LaunchFilt
   std::int64_t step_ns = 0;
   bool asks_one_by_one = false;                                ///< asks()
   bool takes = true;                                           ///< Takes()
+  int asked = 0;                                               ///< calls of Takes()
   int measured = 0;                                            ///< calls of OnMeasured()
   int most_measured = 0;                                       ///< from which on over(); 0: never
   std::set<std::string> unwanted;                              ///< keys that Wants() refuses
@@ -82,7 +83,10 @@ class FakeProgram final : public collect::ProgramApi, public collect::LaunchFilt
   void LeaveCupti() override { Call("leave"); }
 
   bool asks() const override { return asks_one_by_one; }
-  bool Takes(const collect::LaunchCall& /*call*/) override { return takes && !over(); }
+  bool Takes(const collect::LaunchCall& /*call*/) override {
+    ++asked;
+    return takes && !over();
+  }
   void OnMeasured() override { ++measured; }
   bool over() const override { return most_measured > 0 && measured >= most_measured; }
   bool Wants(const std::string& key) override { return !unwanted.contains(key); }
