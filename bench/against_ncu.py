@@ -5,7 +5,7 @@ Runs `fa_ladder_once` under `ncu --set full` and the same kernels under `fa-prof
 Markdown tables: how long each whole process took, and how the values of every metric that both report compare. A
 benchmark, not a test: it reports and does not judge. Needs a GPU, ncu, and a build with preset gpu.
 
-  bench/against_ncu.py --build build/gpu --out docs/against-ncu.md
+  bench/against_ncu.py --build build/gpu --out report.md
 
 The truth table compares kernel replay with kernel replay, caches as they are (`ncu --cache-control none`), clocks free
 (`--clock-control none`), in separate runs: what differs is noise between runs, or a difference of the tools.

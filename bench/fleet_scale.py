@@ -5,7 +5,7 @@
     bench/fleet_scale.py --program build/host/cli/fa-profile --windows           what full windows cost the rules
 
 A benchmark, not a test: it reports and does not judge. Exporter and Prometheus run on this machine and share it with
-whatever else it does; how much that was is in the table. docs/evidence/scale.md holds the figures.
+whatever else it does; how much that was is in the table. docs/evidence/exporter.md holds the figures.
 Needs Debian's prometheus. Standard library only.
 """
 

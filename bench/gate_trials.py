@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes the data of `fa-profile gate selftest` on a GPU: processes of the same code, and of mutants beside their bases.
+"""Takes the data of `fa-profile gate selftest` on a GPU: processes of the same code, and of mutants with their bases.
 
     bench/gate_trials.py list                                                which mutants there are
     bench/gate_trials.py pack build/gpu -o libs.tar.xz                       the mutants' libraries, small enough to travel
@@ -9,8 +9,12 @@
     bench/gate_trials.py assemble --same SAME... --mutants MUTANTS... -o F   one file of trial data; needs no GPU
     bench/gate_trials.py extend DATA --same SAME -o F                        adds independent runs of another GPU
 
-docs/evidence/gate.md has the whole recipe ("Renew the data"). What takes long saves what it has after every few
-processes, and stops in time for --seconds.
+To renew ci/gate/data/h200-trials.json (an idle GPU for 16 minutes): build the targets fa_profile_cli and gate_mutants
+of preset gpu; pack, if the GPU is on another machine (else --libs build/gpu/tests/kernel_libs/gate); calibrate; same;
+mutants; assemble -o ci/gate/data/h200-trials.json; fa-profile gate selftest. More independent runs, on another GPU of
+the model: same --sets 15 --recordings 1 -o more.json, then extend. CHOSEN replaces --choose. Write the new rates into
+ci/gate/data/error-rate.json (cli_gate_test compares it with the selftest), docs/evidence/gate.md and README.md. What
+takes long saves what it has after every few processes, and stops before --seconds (560) are over.
 """
 
 import argparse
@@ -70,7 +74,7 @@ FAULTS = {
     "scalar_key_last": "qk",
 }
 # More work in a phase: RUNG_PHASE_WORK. The first of a family is the others' base; "mma softmax" has two families,
-# because the first four exponentials hide behind other warps' work.
+# because the first four exponentials are hidden by other warps' work.
 FAMILIES = (
     ("mma", "softmax", (3, 4)),
     ("mma", "softmax", (4, 5, 6, 7, 8, 9, 10, 12, 14, 17)),

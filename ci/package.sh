@@ -6,7 +6,7 @@
 #   fa-profile_VERSION_amd64.deb             the same files for Debian 12 and 13 and Ubuntu 24.04
 #
 # Built on Debian 12 with the preset `package`: kernels, collector and all. The program needs glibc 2.36 and libstdc++ of
-# gcc 12 or newer; every other library lies beside it, in lib/fa-profile/, under another name, so that neither a
+# gcc 12 or newer; every other library is in lib/fa-profile/, under another name, so that neither a
 # distribution's other version nor a library of a measured program takes its place. libarchive is linked statically. CUPTI,
 # nvdisasm and cuobjdump are NVIDIA's and not in it: the program finds them where it runs (docs/install.md).
 #

@@ -6,7 +6,7 @@
 #   --package   what ci/package.sh needs, with a CUDA toolkit.
 #
 # Debian 12's packages, through apt. Every name carries the upstream version that the project is tested with, and not
-# Debian's revision behind it: point releases and security fixes change the revision alone, so they arrive, and anything
+# Debian's revision after it: point releases and security fixes change the revision alone, so they arrive, and anything
 # else is a change made here. `any`: a browser, because Debian keeps only the newest. On another distribution with apt the
 # names are the same and the versions differ.
 # Where there is no nvcc, a CUDA 13.0 toolkit is put together from NVIDIA's Python packages, each at an exact version; with
@@ -177,7 +177,7 @@ assemble_cuda() {
   local tree=$part/nvidia/cu13 library
   ln -s lib "$tree/lib64"
   for library in "$tree"/lib/lib*.so.*; do ln -s "${library##*/}" "${library%%.so.*}.so"; done
-  mv -T "$tree" "$fa_profile_cuda" 2>/dev/null || true  # loses only to a run beside this one
+  mv -T "$tree" "$fa_profile_cuda" 2>/dev/null || true  # loses only to another run at the same time
   rm -rf "$part"
   "$fa_profile_cuda/bin/nvcc" --version >/dev/null || fail "the toolkit in $fa_profile_cuda does not run; remove it"
 }
@@ -211,7 +211,7 @@ fetch_cuda_tools() {
     return
   fi
   rm -rf "$fa_profile_cuda_tools"  # half of it may have been taken away
-  mv -T "$part/nvidia/cu13" "$fa_profile_cuda_tools" 2>/dev/null || true  # loses only to a run beside this one
+  mv -T "$part/nvidia/cu13" "$fa_profile_cuda_tools" 2>/dev/null || true  # loses only to another run at the same time
   rm -rf "$part" "$failed"
 }
 

@@ -102,7 +102,7 @@ struct ReportFilter {
   load::EntrySelection entries;
   bool details = false;               ///< everything of each kernel, also of many
   bool summary = false;               ///< a few lines, also of one kernel at one shape
-  std::string bars = "auto";          ///< bars beside phases, and sparklines: "auto", "always", "never"
+  std::string bars = "auto";          ///< bars next to phases, and sparklines: "auto", "always", "never"
   std::string explain;                ///< id of a finding: its story and where it was found, instead of the report
   std::optional<PhaseMap> phase_map;  ///< says which instructions are which phase
   PhaseSource phase_source = PhaseSource::kBest;

@@ -32,7 +32,7 @@ std::vector<std::string> IdsOf(const std::vector<FindingRule>& rules) {
   return ids;
 }
 
-// Of fa-profile help and man: "gate", "gate-selftest", and "selftest" behind "gate".
+// Of fa-profile help and man: "gate", "gate-selftest", and "selftest" after "gate".
 std::vector<std::string> CommandWords(const CLI::App& app) {
   std::set<std::string> words;
   for (const CLI::App* const command : help::ShownApps(app)) {
@@ -61,7 +61,7 @@ help::KnownValues OwnValues() {
            "--gpu", "--from"}};
 }
 
-// What --help behind these words prints. "gate selftest" and "gate-selftest" are the same command.
+// What --help after these words prints. "gate selftest" and "gate-selftest" are the same command.
 int PrintHelp(const CLI::App& app, const std::vector<std::string>& words) {
   const std::string wanted = fmt::format("{}", fmt::join(words, "-"));
   std::vector<std::string> names;

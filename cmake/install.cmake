@@ -32,7 +32,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/fa_profile-config-version
 install(FILES ${PROJECT_BINARY_DIR}/fa_profile-config.cmake ${PROJECT_BINARY_DIR}/fa_profile-config-version.cmake cmake/re2.cmake
         DESTINATION ${package_dir})
 
-# What the program reads beside itself, and what it is used with: the one list, of ci/package.sh too.
+# What the program reads from its installation, and what it is used with: the one list, of ci/package.sh too.
 set(data DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile)
 set(part COMPONENT fa_profile_data)
 install(DIRECTORY recordings ${data} ${part} FILES_MATCHING PATTERN "*.fap")

@@ -34,7 +34,7 @@ if(FA_PROFILE_PORTABLE)
   target_compile_options(fa_options INTERFACE $<${cxx}:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 endif()
 if(FA_PROFILE_SANITIZER STREQUAL "address")
-  # AddressSanitizer ends a program at a null pointer, behind an object and in one that is gone, too: a quarter of the
+  # AddressSanitizer ends a program at a null pointer, past an object and in one that is gone, too: a quarter of the
   # compiler's time for nothing. Another eighth is the check of alignment: it is on where bytes of files become values,
   # in targets with the property FA_SANITIZE_ALIGNMENT.
   set(sanitize -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all

@@ -255,7 +255,7 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
       text += fmt::format(" local {} per thread",
                           FormatValue(static_cast<double>(launch.local_memory_per_thread_bytes), "bytes"));
     }
-    // Launches of a profiled program carry no times; that of a launch class stands for all of them.
+    // Launches of a profiled program carry no times; that of a launch class represents all of them.
     if (!entry.use && !IsWrong(entry) && launch.end_ns > launch.start_ns) {
       const double duration = ElapsedNs(launch.start_ns, launch.end_ns);
       text += fmt::format(" took {}", FormatValue(duration * 1e-9, "seconds"));

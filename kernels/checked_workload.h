@@ -9,7 +9,7 @@
 
 namespace fa_profile {
 
-/// What a draw's outputs are like beside their reference.
+/// How a draw's outputs compare with their reference.
 struct DrawErrors {
   bool passes = false;
   double max_abs_error = 0.0;

@@ -12,7 +12,7 @@ namespace {
 // In [0, 1), of 53 bits.
 double UnitOf(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-// Box-Muller on two uniforms of 32 bits; the first lies in (0, 1], so that its logarithm is finite.
+// Box-Muller on two uniforms of 32 bits; the first is in (0, 1], so that its logarithm is finite.
 double NormalOf(std::uint64_t bits) {
   const double u = (static_cast<double>(bits >> 32) + 1.0) * 0x1p-32;
   const double turn = static_cast<double>(bits & 0xffffffffU) * 0x1p-32;

@@ -1,4 +1,4 @@
-// The gate's frozen kernel: it is timed beside every build, and when it moves, the machine did and not the code. So it
+// The gate's frozen kernel: it is timed with every build, and when it moves, the machine did and not the code. So it
 // is never changed; a change would make all runs before it incomparable.
 
 #include <cstdint>

@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kRows* kWarp) ReferenceKernel(AttentionParams 
     const bool visible = key < p.seqlen && (!p.causal || key <= row);
     score = visible ? score * scale : -INFINITY;
     const double new_max = fmax(max, WarpMax(score));
-    // A row past the end, or one whose keys all lie in an earlier tile, may have seen no key yet.
+    // A row past the end, or one whose keys are all in an earlier tile, may have seen no key yet.
     const double weight = visible ? exp(score - new_max) : 0.0;
     const double correction = max == new_max ? 1.0 : exp(max - new_max);
     sum = sum * correction + WarpSum(weight);

@@ -17,7 +17,7 @@ struct FormatTraits {
   int exponent_bits;  // 0: an integer, of two's complement unless `largest` has all bits
   int mantissa_bits;
   std::uint64_t largest;   // bits of the largest finite number
-  std::uint64_t infinity;  // what lies beyond it: `largest` if the format saturates
+  std::uint64_t infinity;  // what is beyond it: `largest` if the format saturates
   std::uint64_t nan;
   std::uint64_t poison;
 };

@@ -38,7 +38,7 @@ struct Rung {
   const char* teaches;  // one line: what to learn from its profile
   const char* phases;   // the names of its phase functions, with a space between them
   RungPart parts[3];    // in the order of the launches; the unused ones are empty
-  // Device memory it needs beside the tensors; its argument holds the shape alone. None: 0 bytes.
+  // Device memory it needs besides the tensors; its argument holds the shape alone. None: 0 bytes.
   std::size_t (*workspace_bytes)(const AttentionParams& params) = nullptr;
   // The major compute capability that its instructions need; 0: any. 9 is sm_90a, which no later GPU runs.
   int compute_capability_major = 0;

@@ -17,7 +17,7 @@ constexpr int kLoads = kColumns * sizeof(__half) / sizeof(uint4);
 constexpr int kHalvesPerLoad = kColumns / kLoads;
 constexpr float kLog2e = 1.4426950408889634F;
 
-/// What every phase is told of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
+/// What every phase knows of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
 struct Place {
   const AttentionParams& params;
 };

@@ -20,7 +20,7 @@ namespace {
 
 enum class Loads { kAsync16, kThroughRegisters, kAsync4 };
 
-/// What every phase is told of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
+/// What every phase knows of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
 struct Place {
   const AttentionParams& params;
 };
@@ -44,7 +44,7 @@ struct Tile {
   static constexpr int kMicro = 4;                     // rows a lane, and keys a lane
   static constexpr int kColumnGroups = kHeadDim / 64;  // groups of 4 columns of O a lane: 4 * tx + 64 * group
 
-  // 4 floats of padding: the two rows of a broadcast read of Q lie in different banks.
+  // 4 floats of padding: the two rows of a broadcast read of Q are in different banks.
   static constexpr int kQStride = kHeadDim + 4;  // in floats
   // 16 floats of padding: a warp stores 16 probabilities of two neighbouring rows at once, 16 banks apart.
   static constexpr int kPStride = kBlockN + 16;  // in floats
@@ -56,7 +56,7 @@ struct Tile {
   static_assert(kSharedBytes <= 99 * 1024, "what a block gets on sm_89");
 };
 
-/// Where 16-byte chunk `chunk` of key `key` lies in a row of the K tile. Rows of 2 * kHeadDim bytes all start at bank
+/// Where 16-byte chunk `chunk` of key `key` is in a row of the K tile. Rows of 2 * kHeadDim bytes all start at bank
 /// 0, so the 8 keys that a quarter warp reads with LDS.128 at one chunk would share 4 banks; exchanged like this they
 /// fill all 32 once. (Padded rows would do it too, but each cp.async would then straddle two 128-byte lines.)
 template <class T>

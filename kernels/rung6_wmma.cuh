@@ -22,7 +22,7 @@ namespace {
 
 namespace wmma = nvcuda::wmma;
 
-/// What every phase is told of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
+/// What every phase knows of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
 struct Place {
   const AttentionParams& params;
 };

@@ -4,9 +4,9 @@
 //
 // A block owns kBlockM query rows of one (batch, head) and walks over the keys in tiles of kBlockN = kSplits * kWarpN.
 // Its warps form a grid of kRowWarps x kSplits: warp (r, s) owns rows [r * kRowsPerWarp, + kRowsPerWarp) of the block
-// and keys [s * kWarpN, + kWarpN) of every tile, with a softmax of its own; the epilogue merges the kSplits partial
+// and keys [s * kWarpN, + kWarpN) of every tile, with a separate softmax; the epilogue merges the kSplits partial
 // results. The kRowWarps warps of one split load their own keys and wait for no other warp, so splits drift apart and
-// one's exponentials run beside another's products.
+// one's exponentials overlap another's products.
 //
 // A header, because tests/kernel_libs and tests/phase_truth build variants of this kernel: see Place.
 #pragma once
@@ -23,7 +23,7 @@ namespace {
 
 using sm80::SharedAddress;
 
-/// What every phase is told: the call, and where the thread is.
+/// What every phase knows: the call, and where the thread is.
 ///
 /// It is also how a test varies the kernel. Its Tile names another Place, derived from this one, and the test writes
 /// its own version of a phase for that Place: the kernel then calls the test's version, because it fits better.
@@ -64,7 +64,7 @@ struct Tile {
   static constexpr int kChunks = kRowBytes / 16;  // 16-byte chunks of a row
 
   // 16-byte chunk c of row r is kept at chunk c ^ (r & kSwizzle): the 8 rows that one ldmatrix phase reads at equal c
-  // then lie in 8 different groups of 4 banks.
+  // are then in 8 different groups of 4 banks.
   static constexpr int kSwizzle = 7;
   static constexpr int kVSwizzle = kSwizzle;
 

@@ -44,8 +44,11 @@ LATER = ("kernels/", "tests/")
 PLAIN_TEXTS = ("bench", "ci/gate", "cli", "dashboards", "exporters", "kernels", "profiler", "python")
 
 # Folders and files whose comments are checked. Add one once it is clean.
-PLAIN_COMMENTS = ("bench", "ci", "cli", "cmake", "dashboards", "exporters", "fa-profile", "python", "CMakeLists.txt", "tests/CMakeLists.txt")
-COMMENT = {".cpp": "//", ".h": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", "": "#"}
+PLAIN_COMMENTS = (
+    "bench", "ci", "cli", "cmake", "dashboards", "exporters", "fa-profile", "kernels", "profiler", "python", "CMakeLists.txt",
+    "tests/CMakeLists.txt",
+)
+COMMENT = {".cpp": "//", ".h": "//", ".cu": "//", ".cuh": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", "": "#"}
 
 # Folders whose files a program wrote: each needs a line in CONTRIBUTING.md, Renew golden files.
 GENERATED = (

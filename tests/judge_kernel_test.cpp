@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "fa_profile/child_process.h"
@@ -185,11 +188,10 @@ TEST(JudgeKernelTest, WhereThePeakOrTheWorkIsUnknownThereIsNoFloor) {
 TEST(JudgeKernelTest, OfATrialAGateGetsItsTimesOrWhyThereAreNone) {
   Answer answer;
   answer.verification.draws = answer.verification.draws_passed = 6;
-  answer.claimed_ns = {100.0, 110.0};
   answer.judgement.durations_ns = {12'400, 12'300, 12'500};
   answer.judgement.verdict = Judgement::Verdict::kCertified;
   EXPECT_EQ(TimeOf(answer).durations_ns, answer.judgement.durations_ns);
-  EXPECT_EQ(TimeOf(answer).refused + TimeOf(answer).claimed + TimeOf(answer).error, "");
+  EXPECT_EQ(TimeOf(answer).refused + TimeOf(answer).untimed + TimeOf(answer).error, "");
 
   answer.judgement.verdict = Judgement::Verdict::kRefused;
   answer.judgement.reason = "timed calls do less";
@@ -198,13 +200,8 @@ TEST(JudgeKernelTest, OfATrialAGateGetsItsTimesOrWhyThereAreNone) {
 
   answer.judgement.verdict = Judgement::Verdict::kCannotSay;
   answer.judgement.reason = "another process works on this GPU";
-  EXPECT_EQ(TimeOf(answer).durations_ns, answer.claimed_ns);
-  EXPECT_EQ(TimeOf(answer).claimed, "another process works on this GPU");
-  for (const double bad : {0.0, -1.0, std::nan(""), static_cast<double>(INFINITY)}) {
-    answer.claimed_ns = {100.0, bad};
-    EXPECT_TRUE(TimeOf(answer).durations_ns.empty());
-    EXPECT_EQ(TimeOf(answer).error, "its process gives no time; another process works on this GPU");
-  }
+  EXPECT_TRUE(TimeOf(answer).durations_ns.empty());
+  EXPECT_EQ(TimeOf(answer).untimed, "another process works on this GPU");
   answer.verification.error = "it ended";
   EXPECT_EQ(TimeOf(answer).error, "it ended");
   answer.why_not = "rows must be even";
@@ -261,6 +258,22 @@ TEST(ChildSessionTest, AChildThatEndsOrHangsGivesNoAnswer) {
   ChildSession hangs("/bin/sh", {"sh", "-c", "sleep 60"});
   EXPECT_EQ(hangs.Receive(0.05), std::nullopt);
   EXPECT_TRUE(hangs.End().timed_out);
+}
+
+TEST(ChildSessionTest, AChildMayPrintWithoutEnd) {
+  ChildSession session("/bin/sh", {"sh", "-c", "yes | head -c 67108864; echo last; echo done >&3; exec sleep 60"});
+  ASSERT_EQ(session.Receive(60.0, nullptr), "done\n");
+  EXPECT_EQ(session.Receive(0.05, nullptr), std::nullopt);
+  std::uintmax_t held = 0;
+  for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    struct stat file {};
+    const bool printed = std::filesystem::read_symlink(one.path(), ignored).string().starts_with("/memfd:fa-profile");
+    if (printed && stat(one.path().c_str(), &file) == 0) held += static_cast<std::uintmax_t>(file.st_blocks) * 512;
+  }
+  EXPECT_GT(held, 0U);
+  EXPECT_LT(held, 8U << 20U);
+  EXPECT_TRUE(session.End().err.ends_with("y\nlast\n"));
 }
 
 TEST(ChildSessionTest, VariablesAreReplacedAndDescriptorsGiven) {

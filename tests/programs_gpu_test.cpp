@@ -71,7 +71,7 @@ TEST_P(WatchedModeTest, AProgramEndsAndComputesAsItDoesAlone) {
   ASSERT_NE(alone.exit_code, 124);
   for (const char* const options : {"--replay none", "--replay none --phases on --record-all 0", "--ncu-set basic",
                                     "--ncu-set full", "--ncu-set basic --replay kernel"}) {
-    // CUPTI's own replay of a kernel that waits for a later launch cannot end: docs/known-limits.md.
+    // CUPTI's own replay of a kernel that waits for a later launch cannot end: docs/programs.md, Limits.
     if (mode == "waiting" && std::string(options).find("kernel") != std::string::npos) continue;
     const Outcome watched = Watched(options, mode);
     EXPECT_EQ(watched.exit_code, alone.exit_code) << mode << " " << options << ": " << watched.err;

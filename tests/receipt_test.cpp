@@ -29,6 +29,7 @@ Receipt Sample() {
   receipt.cuda_driver_version = receipt.cuda_runtime_version = "13.0";
   receipt.library = "ln.so";
   receipt.library_sha256 = std::string(64, 'b');
+  receipt.sources = {{"../ln.cu", std::string(64, 'd')}};
   receipt.tensors = {{"x", std::string(64, 'c')}};
   ReceiptCase one;
   one.kernel = "ln";
@@ -112,6 +113,14 @@ TEST(ReceiptTest, ALibraryOrATensorThatChangedDiffersAndAnotherToolIsNotCompared
   EXPECT_EQ(Find(lines, "tensor file of x").result, Result::kDiffers);
   EXPECT_EQ(Find(lines, "tensor file of y").result, Result::kDiffers);
   EXPECT_EQ(Find(lines, "tool").result, Result::kNotCompared);
+}
+
+TEST(ReceiptTest, ASourceThatChangedDiffersAndOneThatIsNotHereIsNotCompared) {
+  Receipt now = Sample();
+  now.sources["../ln.cu"][0] = 'f';
+  EXPECT_EQ(Find(CompareFiles(Sample(), now), "source ../ln.cu").result, Result::kDiffers);
+  now.sources = {{"other.cu", std::string(64, 'd')}};
+  EXPECT_EQ(Find(CompareFiles(Sample(), now), "source ../ln.cu").result, Result::kNotCompared);
 }
 
 TEST(ReceiptTest, VerdictTimeAndCountersAreHeldAgainstEachOther) {

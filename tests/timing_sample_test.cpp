@@ -61,11 +61,10 @@ TEST(TimingSampleTest, ContainsWhatAProcessMeasured) {
 
 TEST(TimingSampleTest, ContainsWhatTheJudgeSays) {
   Json json = Sample();
-  json["cases"][1]["claimed"] = "another process works on this GPU";
+  json["cases"][1] = {{"kernel", "mine"}, {"shape", "n=2"}, {"untimed", "another process works on this GPU"}};
   json["cases"][2] = {{"kernel", "mine"}, {"shape", "n=4"}, {"refused", "timed calls do less"}};
   const TimingSample sample = ParseTimingSample(json.dump());
-  EXPECT_EQ(sample.cases[1].claimed, "another process works on this GPU");
-  EXPECT_EQ(sample.cases[1].duration_seconds, 6e-6);
+  EXPECT_EQ(sample.cases[1].untimed, "another process works on this GPU");
   EXPECT_EQ(sample.cases[2].refused, "timed calls do less");
   json["cases"][2]["refused"] = "";
   EXPECT_NE(Refusal(json.dump()), "");

@@ -333,7 +333,7 @@ __global__ void StoreKernel(const __grid_constant__ CUtensorMap map, const __hal
 
 std::string Store() {
   constexpr int kSeqlen = 100;
-  constexpr int kRow = 64;  // 36 rows exist, the next head begins behind them
+  constexpr int kRow = 64;  // 36 rows exist, the next head begins after them
   for (const int head_dim : {64, 128}) {
     const std::vector<__half> tile = Pattern(64, head_dim, 6);
     const Device<__half> tile_device(tile);

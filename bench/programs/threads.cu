@@ -1,4 +1,4 @@
-// Launches small kernels from several threads, each on streams of its own, without knowing of fa-profile.
+// Launches small kernels from several threads, each on separate streams, without knowing of fa-profile.
 //
 //   fa-profile -- build/gpu/bench/fa_threads [THREADS [LAUNCHES]]
 //

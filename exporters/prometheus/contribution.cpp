@@ -156,7 +156,7 @@ std::optional<double> Cost(const ProfileEntry& entry) {
 
 // Sums of time, which ToRatios() turns into shares: a shape weighs as much as a call of it takes.
 void AddPhaseTimes(const ProfileEntry& entry, ShapeTotals& shape) {
-  constexpr double kUnknown = 1e-12;  // next to nothing beside a shape whose cost is known
+  constexpr double kUnknown = 1e-12;  // next to nothing compared with a shape of known cost
   for (const PhaseEntry& phase : entry.phases->phases) {
     const double share = Metric(phase.metrics, "phase_time_ratio").value_or(0);
     shape.phase_ratios[PhaseLabel(phase.name)] += share * Cost(entry).value_or(kUnknown);

@@ -37,7 +37,7 @@ constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
 
 double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-// For the log: the hint behind what is wrong.
+// For the log: the hint after what is wrong.
 std::string InOneLine(const Error& error) {
   return error.hint().empty() ? error.Headline() : error.Headline() + "; " + error.hint();
 }

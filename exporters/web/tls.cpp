@@ -98,7 +98,7 @@ std::string OnlyPartsOf(const std::vector<std::string>& names) {
     if (!suite.exchange.empty()) exchanges += ":+" + suite.exchange;
     others += ":+" + suite.cipher + ":+" + suite.mac;
   }
-  // TLS 1.3 takes its key exchange from the groups alone, which GnuTLS offers only beside one of the older ones.
+  // TLS 1.3 takes its key exchange from the groups alone, which GnuTLS offers only with one of the older ones.
   if (exchanges.empty()) exchanges = ":+ECDHE-RSA";
   return ":-KX-ALL:-CIPHER-ALL:-MAC-ALL" + exchanges + others;
 }

@@ -49,7 +49,7 @@ struct Request {
   WebRequest asked;
   bool begun = false;
   std::size_t target_bytes = 0;
-  bool last = false;                            // the connection is closed behind the reply
+  bool last = false;                            // the connection is closed after the reply
   std::shared_ptr<const WebSettings> settings;  // those in force when it came
   std::optional<PasswordAnswer> answer;         // on its credentials
 };

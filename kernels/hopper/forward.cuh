@@ -339,7 +339,7 @@ struct Consumer {
     NamedSync<kWarpgroupThreads>(barrier);
 #pragma unroll
     for (int i = 0; i < T::kHeadDim / 2; i += 2) {
-      // The swizzle exchanges chunks of 8 columns: the thread's column within its chunk is added behind it.
+      // The swizzle exchanges chunks of 8 columns: the thread's column within its chunk is added after that.
       const std::uint32_t chunk =
           TileOffset<T::kSwizzleO>(kWarpgroupRows, AccumulatorRow(here, i), AccumulatorColumn(0, i));
       const std::uint32_t pair = Pack<Element>(o[i] * inverse[HalfOf(i)], o[i + 1] * inverse[HalfOf(i)]);
@@ -394,7 +394,7 @@ __device__ __forceinline__ Item ItemAt(const Call& call, int index, int rank) {
   return item;
 }
 
-/// The consumers write the ones behind each stage of V. A product reads 8 of a slab's 64 columns, and the swizzle says
+/// The consumers write the ones after each stage of V. A product reads 8 of a slab's 64 columns, and the swizzle says
 /// where in each row: so all are ones.
 template <class T>
 __device__ __forceinline__ void WriteOnes(std::uint32_t shared) {
@@ -452,7 +452,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
     GrowTo<T::kConsumerRegisters>();
     typename ConsumerOf<T>::Type consumer{
         Consumer<T>{call, shared, barriers, warpgroup, ThreadIndex() % kWarpgroupThreads}};
-    if constexpr (T::kSumByProduct) WriteOnes<T>(shared);  // beside the first copies
+    if constexpr (T::kSumByProduct) WriteOnes<T>(shared);  // during the first copies
     consumer.GiveFirstTurn();
     if constexpr (T::kContinue) {
       consumer.item = ItemAt<T>(call, first, rank);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the elements of a tile lie in shared memory, and in which registers WGMMA expects and leaves them: index
+// Where the elements of a tile are in shared memory, and in which registers WGMMA expects and leaves them: index
 // arithmetic alone, for the kernels and for the test that holds it against a model of the hardware
 // (tests/hopper_layout_test.cpp).
 //

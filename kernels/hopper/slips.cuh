@@ -12,7 +12,7 @@ namespace {
 // One stage less in the rings of K and V: a tile is loaded only when the one before it has been used.
 using SlipOneStage = Persistent<Tile<64, 3, 128, 1>>;
 
-// The next Q K^T waits for this P V: nothing runs beside the exponentials.
+// The next Q K^T waits for this P V: nothing overlaps the exponentials.
 struct SlipNoOverlap : Persistent64 {
   static constexpr bool kOverlap = false;
 };

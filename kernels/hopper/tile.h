@@ -56,7 +56,7 @@ struct Tile {
 template <class T>
 inline constexpr int kOutColumns = T::kHeadDim + (T::kSumByProduct ? 8 : 0);
 
-/// A stage of V: the tile, and the slab of ones behind it.
+/// A stage of V: the tile, and the slab of ones after it.
 template <class T>
 inline constexpr std::uint32_t kVStageBytes = T::kKvBytes + (T::kSumByProduct ? SlabBytes(T::kKeys) : 0);
 
@@ -69,7 +69,7 @@ template <class T>
 inline constexpr std::uint32_t kVAt = kKAt<T> + (T::kStages * T::kKvBytes);
 template <class T>
 inline constexpr std::uint32_t kOAt = kVAt<T> + (T::kStages * kVStageBytes<T>);
-/// Where a block's barriers are, behind its tiles.
+/// Where a block's barriers are, after its tiles.
 template <class T>
 inline constexpr std::uint32_t kBarriersAt = kOAt<T> + (T::kTmaStore ? T::kWarpgroups * T::kWarpgroupOBytes : 0);
 

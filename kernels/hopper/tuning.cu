@@ -1,4 +1,4 @@
-// Shapes and switches beside those of steps.cu, to be measured against them (bench/hopper/times.cpp).
+// Shapes and switches besides those of steps.cu, to be measured against them (bench/hopper/times.cpp).
 #include <iterator>
 
 #include "hopper/configurations.cuh"

@@ -57,7 +57,7 @@ __device__ __forceinline__ int Here(int x) {
 }
 
 /// All of the arithmetic that gives `x` comes before all that follows. ptxas moves a wait for products up across
-/// arithmetic, which would then no longer run beside the products; across a branch it does not.
+/// arithmetic, which would then no longer overlap the products; across a branch it does not.
 __device__ __forceinline__ void FinishFirst(float x) {
   if (AnyOfWarp(x != x)) asm volatile("nanosleep.u32 0;");  // NaN: of infinite or NaN inputs
 }

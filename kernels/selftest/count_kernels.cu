@@ -17,7 +17,7 @@ constexpr int kUnroll = 8;
 constexpr int kRounds = 200;
 // Of the body's instruction, over all warps.
 constexpr double kExecuted = static_cast<double>(kWarps) * kRounds * kUnroll;
-constexpr int kMemoryRounds = 32;  // fewer: each warp of each round has addresses of its own
+constexpr int kMemoryRounds = 32;  // fewer: each warp of each round has other addresses
 constexpr double kMemoryRequests = static_cast<double>(kWarps) * kMemoryRounds;
 
 // Keeps `x` alive without a store: no value that occurs has these bits, which the compiler cannot know.
@@ -88,8 +88,8 @@ __device__ __forceinline__ std::uint32_t alpha(std::uint32_t address, int rounds
   return x;
 }
 
-// Lane i reads word i * stride. 32 banks of one word: for a power of two `stride` lanes meet in a bank, each at a word
-// of its own, and the request takes `stride` wavefronts.
+// Lane i reads word i * stride. 32 banks of one word: for a power of two `stride` lanes meet in a bank, each at another
+// word, and the request takes `stride` wavefronts.
 __global__ void __launch_bounds__(kThreads) ConflictKernel(std::uint32_t* sink, int stride, int rounds) {
   __shared__ std::uint32_t words[32 * 32];
   const std::uint32_t address = sm80::SharedAddress(&words[static_cast<int>(threadIdx.x % 32) * stride]);
@@ -110,7 +110,7 @@ __device__ __forceinline__ std::uint32_t alpha(const std::uint32_t* from, std::i
   return x;
 }
 
-// Lane i of a warp loads word i * stride of its 32 * stride words; another warp or round has words of its own.
+// Lane i of a warp loads word i * stride of its 32 * stride words; another warp or round has other words.
 __global__ void __launch_bounds__(kThreads)
     LoadKernel(std::uint32_t* sink, const std::uint32_t* data, int stride, int rounds) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;

@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kThreads)
       watch.Lap(kBeta);
       address += gamma(sm80::SharedAddress(words[stage]), n.gamma);
       watch.Lap(kGamma);
-      // Nobody waits for the last ones.
+      // No warp waits for the last ones.
       if (round + kStages < rounds) Arrive<kHow>(3 + stage, mbarriers + 8 * (kStages + stage));
     }
   }

@@ -25,7 +25,7 @@ class Stopwatch {
       last_ = now;
     }
   }
-  /// The same behind a barrier: the wait belongs to `slot`. A BAR does not hold a warp before something needs it, and a
+  /// The same after a barrier: the wait belongs to `slot`. A BAR does not hold a warp before something needs it, and a
   /// clock read needs nothing: it would give the time of arrival. A load of what others may have written does need it.
   /// `shared_word`: the address of a word of shared memory that is 0, in shared memory's own address space.
   __device__ __forceinline__ void LapBehindBarrier(int slot, std::uint32_t shared_word) {

@@ -80,7 +80,7 @@ double TimesTaken(const TimedCode& code, const ControlFlow& flow, std::size_t fr
 }
 
 /// From a wait back to the last instruction of the group that it waits for, which is included, along the most executed
-/// way. Nothing where no such group lies on that way, or further away than any compiler puts it.
+/// way. Nothing where no such group is on that way, or further away than any compiler puts it.
 std::optional<std::vector<std::size_t>> WayToGroup(const TimedCode& code, const ControlFlow& flow, std::size_t wait,
                                                    EndsGroup ends_group) {
   constexpr std::size_t kMostNewer = 64;

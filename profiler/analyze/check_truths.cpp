@@ -172,7 +172,7 @@ class Measurements {
 PhaseMap SelftestPhases() {
   PhaseMap map{"inline functions", {}};
   for (const char* const phase : {"alpha", "beta", "gamma"}) map.rules.push_back({phase, {phase}, {}, {}});
-  // The stopwatch books what it waits for behind a barrier as waiting.
+  // The stopwatch books what it waits for after a barrier as waiting.
   map.rules.push_back({kSync, {kSync, "LapBehindBarrier"}, {}, {}});
   return map;
 }

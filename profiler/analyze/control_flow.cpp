@@ -86,7 +86,7 @@ std::string_view FirstOperand(const Instruction& instruction) {
   return std::string_view(instruction.operands).substr(0, instruction.operands.find(','));
 }
 
-/// Lets each BSYNC go on where the BSSY that set its register says: mostly right behind it, but the compiler also puts
+/// Lets each BSYNC go on where the BSSY that set its register says: mostly right after it, but the compiler also puts
 /// code with a BSYNC far from there. Several BSSY may reach one BSYNC. One that none reaches, because its register was
 /// saved and restored, falls through.
 void ResolveConvergence(const Instructions& instructions, std::vector<Exits>& exits) {
@@ -323,7 +323,7 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
     const BasicBlock& block = flow.blocks[pending.back()];
     pending.pop_back();
     if (block.callee) {
-      // The subroutine lies on the way; its barriers, if it has any, end nothing.
+      // The subroutine is on the way; its barriers, if it has any, end nothing.
       for (const std::size_t called : Reachable(flow.blocks, *block.callee)) {
         for (std::size_t i = flow.blocks[called].first; i < flow.blocks[called].end; ++i) region.push_back(i);
       }

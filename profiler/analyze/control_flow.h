@@ -20,7 +20,7 @@ struct BasicBlock {
   std::size_t first = 0;
   std::size_t end = 0;
   std::vector<std::size_t>
-      successors;  ///< indices of blocks, without duplicates; where a subroutine is called, behind it
+      successors;  ///< indices of blocks, without duplicates; where a subroutine is called, after it
   std::vector<std::size_t> predecessors;
   std::optional<std::size_t> callee;  ///< first block of the subroutine that the last instruction calls
 };
@@ -46,7 +46,7 @@ bool IsWaitingBarrier(const Instruction& instruction);
 
 /// The barrier that a warp at `index` waits at: that instruction itself, or the last one it came past, by
 /// the shortest way back. BAR.SYNC.DEFER_BLOCKING lets a warp go on until something needs the barrier, so a warp that
-/// waits is found up to some instructions behind it. Nothing when no barrier lies on the way from the entry.
+/// waits is found up to some instructions after it. Nothing when no barrier is on the way from the entry.
 std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const ControlFlow& flow, std::size_t index);
 
 /// The instructions from which the barrier at index `barrier` is the next one that a warp waits at, subroutines called

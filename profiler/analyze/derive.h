@@ -15,7 +15,7 @@
 
 namespace fa_profile::analyze {
 
-/// Values by metric's id or variable's name. What is not known is not in it.
+/// Values by metric's id or variable's name. Unknown values are not in it.
 using Metrics = std::map<std::string, double>;
 
 std::optional<double> Find(const Metrics& values, const std::string& name);

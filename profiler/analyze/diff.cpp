@@ -210,7 +210,7 @@ void CompareFindings(const ProfileEntry& before, const ProfileEntry& after, cons
   add(before, after, "gone");
 }
 
-/// What warps do beside their products, where either side has products that are waited for.
+/// What warps do while their products run, where either side has products that are waited for.
 std::optional<double> Overlap(const ProfileEntry& entry) {
   if (!entry.phases || !entry.phases->overlap) return std::nullopt;
   return entry.phases->overlap->work_ratio;

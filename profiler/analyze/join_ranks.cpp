@@ -66,7 +66,7 @@ std::vector<RankTimes> JoinRanges(const NamedProfiles& profiles) {
     std::vector<RankTable::Place> around;  // the rows that the next one may be nested in, outermost first
     for (const NvtxUse& use : profiles[rank].second.program->nvtx) {
       around.resize(std::min(around.size(), static_cast<std::size_t>(std::max(use.level, 0))), table.end());
-      // A range that this rank has alone: behind the others that are nested in the same.
+      // A range that this rank has alone: after the others that are nested in the same.
       RankTable::Place before = table.end();
       if (!around.empty()) {
         before = std::find_if(std::next(around.back()), table.end(),

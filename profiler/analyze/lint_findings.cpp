@@ -60,16 +60,16 @@ std::string PlacesOf(const LintSubject& subject, const std::vector<std::size_t>&
 
 bool IsTrap(const Instruction& instruction) { return instruction.opcode.starts_with("BPT.TRAP"); }
 
-/// What runs after no condition of its own ends the path here.
+/// What runs without another condition ends the path here.
 bool EndsPath(const Instruction& instruction) {
   if (!instruction.predicate.empty()) return false;
   return std::ranges::any_of(std::initializer_list<std::string_view>{"EXIT", "RET", "BRA", "BRX", "JMP", "JMX"},
                              [&](std::string_view opcode) { return instruction.opcode.starts_with(opcode); });
 }
 
-/// Where the code behind a branch was replaced by a trap: the trap's instruction. A trap of the source (__trap(), a
+/// Where the code after a branch was replaced by a trap: the trap's instruction. A trap of the source (__trap(), a
 /// failed check) runs on from or into other code, or has its own source line. One that the compiler put where it could
-/// not go on has neither: it lies behind the end of a path, nothing but padding follows, and its line is what the
+/// not go on has neither: it is after the end of a path, nothing but padding follows, and its line is what the
 /// instruction before happened to have.
 std::optional<std::size_t> CompilersTrap(const std::vector<Instruction>& code) {
   const auto same_line = [](const Instruction& instruction, const Instruction& other) {
@@ -169,7 +169,7 @@ MaybeFinding LocalTrafficInLoop(const LintSubject& subject) {
 }
 
 /// Whether a turn of a loop is one tile and not one row. It is when it multiplies by matrix instructions, or waits at
-/// an mbarrier for a tile that other warps copy. Loads and copies of its own tell in an outermost loop alone: inside a
+/// an mbarrier for a tile that other warps copy. The warp's loads and copies tell in an outermost loop alone: inside a
 /// loop over tiles they may be those of a row.
 bool TurnIsATile(const LintSubject& subject, const std::vector<std::size_t>& loop, bool outermost) {
   const auto& code = subject.kernel.function.instructions;

@@ -36,7 +36,7 @@ class Clock {
   /// Something happened between these times; all of it before FirstNs().
   void Add(std::int64_t start_ns, std::int64_t end_ns) { busy_.emplace_back(start_ns, std::max(start_ns, end_ns)); }
 
-  /// `cut`: shorten what lies between.
+  /// `cut`: shorten what is between.
   void Start(bool cut) {
     std::ranges::sort(busy_);
     std::int64_t at = 0;
@@ -116,7 +116,7 @@ class Lanes {
 
   static std::int64_t EndOf(const TimelineSlice& slice) { return slice.start_ns + slice.duration_ns; }
 
-  /// Whether `slice` lies within `around`, which does not start later.
+  /// Whether `slice` is within `around`, which does not start later.
   static bool IsIn(const TimelineSlice& around, const TimelineSlice& slice) {
     return slice.start_ns < EndOf(around) && EndOf(slice) <= EndOf(around);
   }

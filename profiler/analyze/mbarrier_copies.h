@@ -20,7 +20,7 @@ struct MbarrierCopies {
 
 /// The copies that `waits` are for: TMA's loads (UTMALDG, UBLKCP.S) and those of cp.async (ARRIVES.LDGSTSBAR).
 ///
-/// Mbarriers are told apart by their places in shared memory: the constant parts of their addresses without scaled
+/// Mbarriers are distinguished by their places in shared memory: the constant parts of their addresses without scaled
 /// indices. A place where other warps arrive (SYNCS.ARRIVE...A1T0) is not known: such an array may be the neighbour
 /// whose elements an unrolled loop reaches with constants.
 MbarrierCopies CopiesWaitedFor(const DeviceFunction& function, const std::vector<MbarrierWait>& waits);

@@ -51,7 +51,7 @@ void ForgetOverwritten(const Instruction& instruction, std::map<std::string, std
 // The instructions of one wait are near each other, scheduled among others.
 constexpr std::size_t kNearInstructions = 8;
 
-/// A question, and the branch on its answer a little behind it.
+/// A question, and the branch on its answer a little later.
 struct PollLoop {
   std::size_t first = 0;  ///< where it asks again: a little before the question, at a YIELD
   std::size_t question = 0;

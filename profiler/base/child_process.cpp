@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +180,14 @@ std::string LastOf(int descriptor, std::size_t most) {
   return text;
 }
 
+// Gives back the memory of all that a child printed but the last bytes: it may print without end.
+void ForgetAllButTheLast(int descriptor, std::size_t bytes) {
+  struct stat file {};
+  const auto kept = static_cast<off_t>(bytes);
+  if (fstat(descriptor, &file) != 0 || file.st_blocks * 512 <= 2 * kept) return;
+  (void)fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, file.st_size - kept);
+}
+
 }  // namespace
 
 ChildSession::ChildSession(const std::string& program, const std::vector<std::string>& arguments,
@@ -216,6 +225,7 @@ std::optional<std::string> ChildSession::Receive(double seconds, const std::atom
     end_.interrupted = interrupted != nullptr && interrupted->load();
     end_.timed_out = std::chrono::duration<double>(Clock::now() - start).count() > seconds;
     if (end_.interrupted || end_.timed_out) return std::nullopt;
+    ForgetAllButTheLast(printed_.get(), ChildLimits{}.output);
     pollfd channel{channel_.get(), POLLIN, 0};
     if (poll(&channel, 1, 20) <= 0) continue;
     std::string message(kLongestMessage, '\0');

@@ -49,7 +49,7 @@ class CuptiApi final : public GpuApi {
 
   MetricPlan Plan(std::span<const std::string> metrics) override {
     MetricPlan plan = PlanMetrics(device_.chip, metrics, CounterAvailability(CurrentContext()), cache_dir_);
-    if (!evaluator_) evaluator_.emplace(device_.chip);  // here: Evaluate() runs beside a range profiler
+    if (!evaluator_) evaluator_.emplace(device_.chip);  // here: Evaluate() runs while a range profiler is open
     return plan;
   }
   std::vector<RangeValues> Evaluate(const MetricPlan& plan, std::span<const std::uint8_t> image,

@@ -6,7 +6,7 @@ namespace fa_profile::collect {
 
 /// CUPTI is not linked: a program that is linked with it does not start where it is missing. Each function of CUPTI
 /// that is called here is a jump to the one in libcupti, which the first call of any of them opens. Without libcupti
-/// each returns CUPTI_ERROR_NOT_INITIALIZED, and CheckCupti() says so. A function that this libcupti lacks returns
+/// each returns CUPTI_ERROR_NOT_INITIALIZED, which CheckCupti() reports. A function that this libcupti lacks returns
 /// CUPTI_ERROR_NOT_SUPPORTED.
 
 /// "libcupti.so.13"
@@ -19,7 +19,7 @@ constexpr const char* kCuptiCure =
 /// Whether libcupti was found. Opens it, once: from then on functions of CUPTI lead to it.
 bool CuptiIsThere() noexcept;
 
-/// Where libcupti lies; empty: nowhere.
+/// Where libcupti is; empty: nowhere.
 std::string CuptiPath();
 
 /// The function in libcupti, or where a library that was loaded before it has one of that name; nullptr: in neither.

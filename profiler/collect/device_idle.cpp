@@ -13,7 +13,7 @@ namespace fa_profile::collect {
 struct DeviceIdle::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  bool wanted = false;     // somebody waits for an answer to a question that was not taken up yet
+  bool wanted = false;     // a thread waits for an answer to a question that was not taken up yet
   bool busy = false;       // the context is being waited for
   std::uint64_t done = 0;  // waits for it that ended
   bool ends = false;

@@ -20,7 +20,7 @@ std::uint64_t CubinCrc(const std::vector<std::uint8_t>& cubin) {
   return params.cubinCrc;
 }
 
-// Its table of symbols does: with the NUL behind it a name is not the beginning of another.
+// Its table of symbols does: with the NUL after it a name is not the beginning of another.
 bool HoldsName(const std::vector<std::uint8_t>& cubin, const std::string& name) {
   const char* const begin = name.c_str();
   return name.empty() || std::search(cubin.begin(), cubin.end(), begin, begin + name.size() + 1) != cubin.end();

@@ -18,7 +18,7 @@ namespace {
 
 /// Raw records between Start() and Stop(), in the host's memory.
 constexpr std::size_t kPmBufferBytes = std::size_t{64} << 20;
-/// Samples of one round of decoding.
+/// Samples of one round of decoding. (512: CUPTI_ERROR_OUT_OF_MEMORY where 1,000 and more are to be read.)
 constexpr std::uint32_t kReadingsPerRound = 4096;
 
 std::size_t DeviceIndex(CUcontext context) {

@@ -255,7 +255,7 @@ class Injection {
     }
   }
 
-  // What was launched before belongs to a window of its own.
+  // What was launched before belongs to a separate window.
   void SampleLaunches(bool on) {
     if (on == sampling_.active()) return;
     // CUPTI does not begin to record launches while it samples instructions.

@@ -57,7 +57,7 @@ class PlanReader {
   std::string_view Text() {
     const std::size_t colon = left_.find(':');
     const auto length = Parse<std::size_t>(left_.substr(0, colon));
-    // The newline is behind the value.
+    // The newline is after the value.
     if (colon == std::string_view::npos || length >= left_.size() - colon - 1) Refuse();
     const std::string_view value = left_.substr(colon + 1, length);
     left_.remove_prefix(colon + length + 2);

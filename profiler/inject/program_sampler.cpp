@@ -90,7 +90,7 @@ void ProgramSampler::Close(const void* context) {
   if (sampler_) End();
 }
 
-// On a thread of its own, because a program must not wait for ever: when CUPTI does not end, that thread alone hangs.
+// On a separate thread, because a program must not wait for ever: when CUPTI does not end, that thread alone hangs.
 void ProgramSampler::End() {
   struct Ending {
     std::mutex mutex;

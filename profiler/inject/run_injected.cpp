@@ -95,7 +95,7 @@ void FindRecordings(const fs::path& list, InjectedEnd& end) {
     }
     const auto whole = LastWrite(path);
     const auto part = LastWrite(path + ".part");
-    // With --force an older recording may stand beside the part of this run.
+    // With --force there may be an older recording and the part of this run.
     if (whole && (!part || *whole >= *part)) {
       end.recordings.push_back(path);
     } else if (part) {

@@ -32,7 +32,7 @@ judge::Question BeforeRecording(judge::Question question, int draws);
 judge::Question PythonQuestion(const PythonOptions& options, const std::string& name, int device);
 
 /// The judge's answer on it. Where it cannot judge the results either, they are those that the kernel's own process
-/// compared; then `claimed_ns` is empty.
+/// compared.
 judge::Answer JudgePythonCase(const judge::Question& question, const PythonOptions& options, collect::GpuApi& gpu,
                               ProgressBar& bar);
 

@@ -10,6 +10,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/sha256.h"
+#include "fa_profile/source_paths.h"
 #include "fa_profile/strict_json.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
@@ -21,8 +22,9 @@ using Json = nlohmann::json;
 using Result = ReceiptLine::Result;
 
 constexpr const char* kFormat = "fa-profile receipt";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::size_t kMostCases = 1000;
+constexpr std::size_t kMostSources = 100'000;
 constexpr std::size_t kMostBursts = 100'000;
 constexpr double kTimeSlack = 0.05;     // of the time: cards of one model and their clocks differ
 constexpr double kCounterSlack = 0.10;  // of the instructions: other inputs are drawn
@@ -122,6 +124,7 @@ Json WithoutHash(const Receipt& receipt) {
         {"cuda_driver", receipt.cuda_driver_version},
         {"cuda_runtime", receipt.cuda_runtime_version}}},
       {"library", {{"file", receipt.library}, {"sha256", receipt.library_sha256}}},
+      {"sources", receipt.sources.empty() ? Json::object() : Json(receipt.sources)},
       {"tensors", receipt.tensors.empty() ? Json::object() : Json(receipt.tensors)},
       {"cases", std::move(cases)}};
 }
@@ -194,6 +197,7 @@ Receipt FilesOf(const std::string& library, const std::vector<std::string>& tens
   Receipt receipt;
   receipt.library = std::filesystem::path(library).filename();
   receipt.library_sha256 = Sha256OfFile(library);
+  receipt.sources = load::HashesOfSources(library);
   for (const std::string& file : tensor_files) {
     const std::size_t equals = std::min(file.find('='), file.size());
     receipt.tensors[file.substr(0, equals)] = Sha256OfFile(file.substr(std::min(equals + 1, file.size())));
@@ -212,7 +216,7 @@ Receipt ReceiptFromJson(const std::string& text, const std::string& name) {
   const Json json = ParseStrictJson(text, file);
   const JsonNode node(json, file);
   RequireFormat(node, kFormat, kVersion);
-  node.RequireOnly({"format", "version", "date", "tool", "gpu", "library", "tensors", "cases", "sha256"});
+  node.RequireOnly({"format", "version", "date", "tool", "gpu", "library", "sources", "tensors", "cases", "sha256"});
   Json hashed = json;
   hashed.erase("sha256");
   if (HexDigits(node.At("sha256"), kSha256Digits) != HashOf(hashed)) node.Fail("was edited: its hash is another one");
@@ -233,6 +237,9 @@ Receipt ReceiptFromJson(const std::string& text, const std::string& name) {
   library.RequireOnly({"file", "sha256"});
   receipt.library = library.At("file").Text();
   receipt.library_sha256 = HexDigits(library.At("sha256"), kSha256Digits);
+  for (const auto& [path, hash] : node.At("sources").Members(kMostSources)) {
+    receipt.sources[path] = HexDigits(hash, kSha256Digits);
+  }
   for (const auto& [tensor, hash] : node.At("tensors").Members(kMostCases)) {
     receipt.tensors[tensor] = HexDigits(hash, kSha256Digits);
   }
@@ -247,6 +254,15 @@ std::vector<ReceiptLine> CompareFiles(const Receipt& given, const Receipt& now) 
                        given.library_sha256 == now.library_sha256
                            ? "SHA-256 " + now.library_sha256
                            : "SHA-256 " + given.library_sha256 + " in the receipt, " + now.library_sha256 + " now"));
+  for (const auto& [file, hash] : given.sources) {
+    const auto here = now.sources.find(file);
+    if (here == now.sources.end()) {
+      lines.push_back({Result::kNotCompared, "source " + file, "it is not on this machine"});
+    } else {
+      lines.push_back(Line(here->second == hash, "source " + file,
+                           here->second == hash ? "SHA-256 " + hash : "it changed since the receipt was written"));
+    }
+  }
   std::map<std::string, std::string> names = given.tensors;
   names.insert(now.tensors.begin(), now.tensors.end());
   for (const auto& [tensor, ignored] : names) {

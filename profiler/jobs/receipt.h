@@ -27,6 +27,7 @@ struct Receipt {
   std::string gpu_name, driver_version, cuda_driver_version, cuda_runtime_version;  ///< empty: nothing was measured
   std::string library;                                                              ///< without its folder
   std::string library_sha256;
+  std::map<std::string, std::string> sources;  ///< by path from the library's folder: load::HashesOfSources()
   std::map<std::string, std::string> tensors;  ///< by name, SHA-256 of the file it is read from
   std::vector<ReceiptCase> cases;
 };
@@ -39,7 +40,7 @@ Receipt NewReceipt(const std::string& library, const std::vector<std::string>& t
 
 /// docs/receipt.schema.json. A hash of all else shows an edit by hand.
 std::string ToJson(const Receipt& receipt);
-/// Throws Error: `name` is no receipt, is damaged or was edited.
+/// Throws Error: `name` is not a receipt, is damaged or was edited.
 Receipt ReceiptFromJson(const std::string& text, const std::string& name);
 
 /// One line of a comparison of receipts.

@@ -17,7 +17,7 @@ namespace fa_profile::jobs {
 /// WantedMetrics() of the options.
 MetricSet WantedMetrics(const RunOptions& options, const Device& device);
 
-/// What every process under injection is told: the session, the metrics and the cache of plans.
+/// What every process under injection gets: the session, the metrics and the cache of plans.
 inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set, const std::string& replay_mode);
 
 /// Of --phases: "auto" is on for the sets full, detailed and phases.

@@ -97,9 +97,12 @@ void AddMachine(const Device& device, Receipt& receipt) {
 // Its hash was taken before any of its code ran, which may have replaced the file.
 void RequireUnchanged(const Receipt& receipt, const std::string& library, const std::vector<std::string>& files) {
   const Receipt now = FilesOf(library, files);
-  if (now.library_sha256 == receipt.library_sha256 && now.tensors == receipt.tensors) return;
-  throw Error("the kernel library " + library + " or a tensor's file changed while it was judged",
-              "do not rebuild it during a run");
+  if (now.library_sha256 == receipt.library_sha256 && now.tensors == receipt.tensors &&
+      now.sources == receipt.sources) {
+    return;
+  }
+  throw Error("the kernel library " + library + ", a source or a tensor's file changed while it was judged",
+              "change nothing during a run");
 }
 
 judge::Question QuestionOf(const VerifyOptions& options, int draws) {

@@ -291,31 +291,67 @@ const std::byte* ImportedMemory::At(std::size_t offset, std::size_t bytes) const
   return static_cast<const std::byte*>(memory_) + offset;
 }
 
+HostMemory::HostMemory(std::size_t bytes) {
+  if (bytes == 0) return;
+  void* memory = nullptr;
+  CheckCuda(cudaMallocHost(&memory, bytes), "cudaMallocHost");
+  bytes_ = {static_cast<std::byte*>(memory), bytes};
+}
+
+HostMemory::~HostMemory() { (void)cudaFreeHost(bytes_.data()); }
+
+HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void Capture(std::span<std::byte> to, const void* from) {
+  if (to.empty()) return;
+  CheckCuda(cudaMemcpy(to.data(), from, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
+
 void CopyFromImported(const DeviceMemory& to, const ImportedMemory& from, std::size_t offset) {
   CheckCuda(cudaMemcpy(to.get(), from.At(offset, to.bytes()), to.bytes(), cudaMemcpyDeviceToDevice), "cudaMemcpy");
   CheckCuda(cudaDeviceSynchronize(), "cudaMemcpy");
 }
 
-View::View(const ImportedMemory& memory, std::size_t offset, const ViewLayout& layout, std::size_t element_bytes)
-    : layout_(layout), element_bytes_(element_bytes) {
-  std::size_t bytes = element_bytes;
-  count_ = 1;
+namespace {
+
+struct Span {
+  std::size_t elements = 1;
+  std::size_t bytes = 0;  ///< from the first element to the last
+};
+
+Span SpanOf(const ViewLayout& layout, std::size_t element_bytes) {
+  Span span;
+  span.bytes = element_bytes;
   for (int axis = 0; axis < layout.rank; ++axis) {
     const auto extent = static_cast<std::size_t>(layout.extents[axis]);
     std::size_t step = 0;
-    if (layout.extents[axis] < 0 || layout.strides[axis] < 0 || __builtin_mul_overflow(count_, extent, &count_) ||
+    if (layout.extents[axis] < 0 || layout.strides[axis] < 0 ||
+        __builtin_mul_overflow(span.elements, extent, &span.elements) ||
         __builtin_mul_overflow(static_cast<std::size_t>(layout.strides[axis]), element_bytes, &step) ||
         __builtin_mul_overflow(step, extent == 0 ? 0 : extent - 1, &step) ||
-        __builtin_add_overflow(bytes, step, &bytes)) {
+        __builtin_add_overflow(span.bytes, step, &span.bytes)) {
       throw Error("a tensor of the worker has a bad layout");
     }
   }
-  if (count_ > 0) start_ = memory.At(offset, bytes);
+  if (span.elements == 0) span.bytes = 0;
+  return span;
 }
 
-void View::GatherTo(const DeviceMemory& dense) const {
+}  // namespace
+
+View::View(const ImportedMemory& memory, std::size_t offset, const ViewLayout& layout, std::size_t element_bytes)
+    : start_(memory.At(offset, SpanOf(layout, element_bytes).bytes)),
+      layout_(layout),
+      element_bytes_(element_bytes),
+      count_(SpanOf(layout, element_bytes).elements),
+      bytes_(SpanOf(layout, element_bytes).bytes) {}
+
+void View::GatherTo(const DeviceMemory& dense, const void* copy) const {
   if (count_ == 0) return;
-  GatherKernel<<<BlocksFor(count_), kThreads>>>(start_, dense.get(), count_, static_cast<int>(element_bytes_), layout_);
+  GatherKernel<<<BlocksFor(count_), kThreads>>>(copy, dense.get(), count_, static_cast<int>(element_bytes_), layout_);
   Finish("GatherKernel");
 }
 

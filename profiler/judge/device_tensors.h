@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/kernel_description.h"
@@ -54,6 +55,24 @@ class ImportedMemory {
 /// Fills `to` with the bytes from `offset` on.
 void CopyFromImported(const DeviceMemory& to, const ImportedMemory& from, std::size_t offset);
 
+/// Page-locked memory of the host, which copy engines write.
+class HostMemory {
+ public:
+  explicit HostMemory(std::size_t bytes);
+  ~HostMemory();
+  HostMemory(HostMemory&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  HostMemory& operator=(HostMemory&& other) noexcept;
+
+  std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<std::byte> bytes_;
+};
+
+/// Fills page-locked memory with bytes of the device by a copy engine: no SM executes an instruction, so that a witness
+/// does not see it. (Copies inside device memory are kernels: H100, driver 580.)
+void Capture(std::span<std::byte> to, const void* from);
+
 /// Where the elements of a tensor are. In elements.
 struct ViewLayout {
   static constexpr int kMostRank = 12;
@@ -68,14 +87,19 @@ class View {
   /// Throws Error: it is not inside the memory, which must outlive it.
   View(const ImportedMemory& memory, std::size_t offset, const ViewLayout& layout, std::size_t element_bytes);
   /// Copies the elements to or from memory in which they are one after the other.
-  void GatherTo(const DeviceMemory& dense) const;
+  void GatherTo(const DeviceMemory& dense) const { GatherTo(dense, start_); }
   void ScatterFrom(const DeviceMemory& dense) const;
+  /// The same of a copy of the memory from the first element to the last.
+  void GatherTo(const DeviceMemory& dense, const void* copy) const;
+  const std::byte* start() const { return start_; }
+  std::size_t bytes() const { return bytes_; }  ///< from the first element to the last
 
  private:
-  const std::byte* start_ = nullptr;
+  const std::byte* start_;
   ViewLayout layout_;
   std::size_t element_bytes_;
-  std::size_t count_ = 0;
+  std::size_t count_;
+  std::size_t bytes_;
 };
 
 /// Draws every element from the seed, the tensor and its index alone, as fa_profile_draw says; not with a function.

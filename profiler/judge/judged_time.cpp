@@ -20,10 +20,8 @@ JudgedTime TimeOf(const Answer& answer) {
       if (usable(judged.durations_ns)) return {judged.durations_ns, {}, {}, {}};
       return {{}, "the judge saw no time", {}, {}};
     default:
-      break;
+      return {{}, {}, {}, judged.reason};
   }
-  if (usable(answer.claimed_ns)) return {answer.claimed_ns, {}, {}, judged.reason};
-  return {{}, "its process gives no time; " + judged.reason, {}, {}};
 }
 
 }  // namespace fa_profile::judge

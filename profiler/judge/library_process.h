@@ -20,7 +20,7 @@ class ProcessFailed : public Error {
   using Error::Error;
 };
 
-/// The kernel cannot be judged: nothing is said of it.
+/// The kernel cannot be judged: there is no verdict on it.
 class CannotJudge : public Error {
  public:
   using Error::Error;

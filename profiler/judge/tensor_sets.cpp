@@ -64,8 +64,12 @@ TensorSets::TensorSets(const LibraryStatement& statement, const std::vector<Shap
   for (const DeviceMemory& memory : sets_.front().tensors) bytes_a_set_ += memory.bytes();
   for (std::size_t set = 0; set < sets; ++set) {
     std::vector<DeviceMemory>& drawn = drawn_.emplace_back();
+    std::vector<DeviceMemory>& results = results_.emplace_back();
     for (const Tensor& tensor : tensors_) {
-      drawn.emplace_back(tensor.description.is_drawn() ? tensor.elements * BytesOf(tensor.description.format) : 0);
+      const std::size_t bytes = tensor.elements * BytesOf(tensor.description.format);
+      drawn.emplace_back(tensor.description.is_drawn() ? bytes : 0);
+      results.emplace_back(tensor.description.is_compared() ? bytes : 0);
+      if (tensor.description.is_compared()) compared_.emplace_back(set, results.size() - 1);
     }
   }
 }
@@ -149,10 +153,56 @@ void TensorSets::TakeOutputs(int calls, const nlohmann::json& outputs) {
   }
 }
 
-void TensorSets::FetchOutputs(int calls) const {
+const View* TensorSets::ViewOf(int calls, std::size_t set, std::size_t tensor) const {
   const auto found = views_.find(calls);
-  if (found == views_.end()) return;
-  for (const OutputView& one : found->second) one.view.GatherTo(sets_[one.set].tensors[one.tensor]);
+  if (found == views_.end()) return nullptr;
+  const auto view = std::ranges::find_if(found->second,
+                                         [&](const OutputView& one) { return one.set == set && one.tensor == tensor; });
+  return view == found->second.end() ? nullptr : &view->view;
+}
+
+void TensorSets::Fetch(int calls) const {
+  for (const auto& [set, tensor] : compared_) {
+    const View* const view = ViewOf(calls, set, tensor);
+    if (view != nullptr) {
+      view->GatherTo(results_[set][tensor]);
+    } else {
+      results_[set][tensor].CopyFrom(sets_[set].tensors[tensor]);
+    }
+  }
+}
+
+void TensorSets::Capture(int calls) {
+  captured_.clear();
+  std::size_t all = 0;
+  for (const auto& [set, tensor] : compared_) {
+    const View* const view = ViewOf(calls, set, tensor);
+    const std::size_t bytes = view != nullptr ? view->bytes() : sets_[set].tensors[tensor].bytes();
+    captured_.push_back({view, all, bytes});
+    all += bytes;
+  }
+  if (staging_.bytes().size() < all) staging_ = HostMemory(all);
+  for (std::size_t i = 0; i < compared_.size(); ++i) {
+    const auto& [set, tensor] = compared_[i];
+    const Captured& one = captured_[i];
+    const void* const from = one.view != nullptr ? one.view->start() : sets_[set].tensors[tensor].get();
+    judge::Capture(staging_.bytes().subspan(one.offset, one.bytes), from);
+  }
+}
+
+void TensorSets::Unpack() const {
+  for (std::size_t i = 0; i < captured_.size(); ++i) {
+    const Captured& one = captured_[i];
+    const DeviceMemory& result = results_[compared_[i].first][compared_[i].second];
+    const std::span<const std::byte> bytes = staging_.bytes().subspan(one.offset, one.bytes);
+    if (one.view == nullptr) {
+      result.Upload(bytes);
+    } else {
+      const DeviceMemory copy(bytes.size());
+      copy.Upload(bytes);
+      one.view->GatherTo(result, copy.get());
+    }
+  }
 }
 
 void TensorSets::RestoreInPlace() {
@@ -191,10 +241,10 @@ std::uint64_t TensorSets::DrawnHash(std::size_t set) const {
   return hash;
 }
 
-std::uint64_t TensorSets::OutputHash(std::size_t set) const {
+std::uint64_t TensorSets::ResultHash(std::size_t set) const {
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].description.is_compared()) hash = Mix(hash ^ HashOnDevice(sets_[set].tensors[i]));
+    if (tensors_[i].description.is_compared()) hash = Mix(hash ^ HashOnDevice(results_[set][i]));
   }
   return hash;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device_tensors.h"
@@ -41,21 +42,26 @@ class TensorSets {
   /// The seed of the set's last draw.
   std::uint64_t SeedOf(std::size_t set) const { return seeds_.at(set); }
   /// Where calls write outputs whose memory the worker has: a list for each set, an entry for each tensor that is
-  /// compared, null for the judge's own. `calls`: of which graph, 0 for calls without one. Throws Error: not so.
+  /// compared, null for the judge's own. `calls`: the graph's, 0 for calls without one. Throws Error: not so.
   void TakeOutputs(int calls, const nlohmann::json& outputs);
-  /// Copies these outputs, of graphs with so many calls, to the judge's memory.
-  void FetchOutputs(int calls) const;
+  /// Copies what the tensors that are compared hold, outputs of graphs with so many calls among them, to result(),
+  /// where the worker does not see it.
+  void Fetch(int calls) const;
+  /// The same in two steps: in the first no SM works, so that a witness can watch the device meanwhile.
+  void Capture(int calls);
+  void Unpack() const;
   /// Draws the inputs of in-place tensors alone as Draw() did.
   void RestoreInPlace();
   void Poison(judge::Poison poison, std::uint64_t seed) const;
 
-  /// Hashes of one set: of what a kernel must not change, and of what it writes.
+  /// Hashes of one set: of what a kernel must not change, and of result().
   std::uint64_t InputHash(std::size_t set) const;
   /// Of what was drawn, in-place tensors included.
   std::uint64_t DrawnHash(std::size_t set) const;
-  std::uint64_t OutputHash(std::size_t set) const;
+  std::uint64_t ResultHash(std::size_t set) const;
 
-  const DeviceMemory& memory(std::size_t set, std::size_t tensor) const { return sets_.at(set).tensors.at(tensor); }
+  /// Of a tensor that is compared, as fetched or unpacked last.
+  const DeviceMemory& result(std::size_t set, std::size_t tensor) const { return results_.at(set).at(tensor); }
   /// An input as drawn, in memory that the worker does not see.
   const DeviceMemory& Drawn(std::size_t set, std::size_t tensor) const { return drawn_.at(set).at(tensor); }
 
@@ -71,6 +77,7 @@ class TensorSets {
     View view;
   };
 
+  const View* ViewOf(int calls, std::size_t set, std::size_t tensor) const;  // null: it is the judge's own
   const ImportedMemory& Import(const std::string& handle);
 
   std::vector<Tensor> tensors_;
@@ -78,7 +85,16 @@ class TensorSets {
   std::vector<std::uint64_t> seeds_;
   std::map<std::string, ImportedMemory> imported_;
   std::map<int, std::vector<OutputView>> views_;
-  std::vector<std::vector<DeviceMemory>> drawn_;  // of a set's tensors; none of outputs
+  std::vector<std::vector<DeviceMemory>> drawn_;    // of a set's tensors; none of outputs
+  std::vector<std::vector<DeviceMemory>> results_;  // of a set's tensors; none of those that are not compared
+  std::vector<std::pair<std::size_t, std::size_t>> compared_;  // set and tensor
+  struct Captured {
+    const View* view;  // null: the tensor is the judge's own
+    std::size_t offset;
+    std::size_t bytes;
+  };
+  std::vector<Captured> captured_;  // of each in compared_, in staging_
+  HostMemory staging_{0};
   std::size_t bytes_a_set_ = 0;
 };
 

@@ -35,8 +35,12 @@ class Trial {
     double highest_instructions = 0;
   };
 
-  Answer Failed(const ProcessFailed& error);
+  void StartProcesses();
   void OpenWitness();
+  bool Load();
+  void Fail(const ProcessFailed& error);
+  void MakeSets(std::size_t workspace_bytes);
+  void Calls();
   void AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance);
   nlohmann::json MakeGraphs(int chain);
   std::vector<std::size_t> ArrayCounts() const;
@@ -49,7 +53,7 @@ class Trial {
   Watched RunWatched(const std::vector<std::size_t>& order, int chain);
   void Run(const std::vector<std::size_t>& order, int chain);
   void RunUnwatched(const std::vector<std::size_t>& order, int chain);
-  void TakeOutputs(int chain);
+  void AskOutputs(int chain);
   void RunAlone();
   void RunBursts();
   void RunApart();
@@ -86,14 +90,14 @@ class Trial {
   std::vector<std::uint64_t> result_hashes_;         // of the last round, of a call alone
   int single_ = 1;                                   // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;
-  double claimed_us_ = 0.0;  // of the last run, by the worker
-  int last_chain_ = 0;       // of the last calls
+  int last_chain_ = 0;  // of the last calls
   std::size_t repeats_ = 1;
   Counted alone_;
   Counted timed_;
   bool alone_on_gpu_ = true;
   std::string why_no_witness_ = "it was not timed";
   double apart_ns_ = 0.0;                       // of a call in a separate graph: no other can overlap it
+  double apart_instructions_ = 0.0;             // of such a call
   std::vector<std::uint64_t> drawn_;            // hashes of the inputs of all rounds
   std::vector<std::uint64_t> expected_hashes_;  // of all compared tensors of a draw
   std::string refused_;

@@ -35,12 +35,14 @@ std::vector<double> MeansOver(std::size_t axis, std::span<const double> values, 
   for (std::size_t i = axis + 1; i < extents.size(); ++i) inner *= static_cast<std::size_t>(extents[i]);
   const auto along = static_cast<std::size_t>(extents[axis]);
   std::vector<double> means(values.size());
+  std::vector<double> row(inner);
   for (std::size_t start = 0; start < values.size(); start += along * inner) {
-    for (std::size_t column = 0; column < inner; ++column) {
-      double sum = 0;
-      for (std::size_t i = 0; i < along; ++i) sum += values[start + i * inner + column];
-      for (std::size_t i = 0; i < along; ++i) means[start + i * inner + column] = sum / static_cast<double>(along);
+    std::ranges::fill(row, 0.0);
+    for (std::size_t i = 0; i < along; ++i) {
+      for (std::size_t column = 0; column < inner; ++column) row[column] += values[start + i * inner + column];
     }
+    for (double& sum : row) sum /= static_cast<double>(along);
+    for (std::size_t i = 0; i < along; ++i) std::ranges::copy(row, means.begin() + start + i * inner);
   }
   return means;
 }

@@ -15,9 +15,9 @@ const std::string kSmCycles = "TPC.TriageCompute.sm__cycles_active.sum";
 const std::string kTensorCycles = "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum";
 
 constexpr std::int64_t kShortestIntervalNs = 20'000;  // 5 us overflows the hardware's buffer
-constexpr double kMostReadings = 5000;                // of one piece of work
+constexpr double kMostReadings = 4000;                // of one piece of work: 64 MiB hold over 5,000 (H100)
 constexpr std::int64_t kSettleNs = 200'000;           // of silence at either end
-// Fewer cycles in a reading are no work: an idle GPU shows none at all.
+// Fewer cycles in a reading do not count as work: an idle GPU shows none at all.
 constexpr double kQuietCycles = 1000;
 
 double Value(const collect::PmReading& reading, const std::string& metric) {
@@ -60,13 +60,16 @@ Witness::Witness(collect::GpuApi& gpu, double longest_ns)
     : interval_ns_(std::max(kShortestIntervalNs, static_cast<std::int64_t>(longest_ns / kMostReadings))),
       sampler_(gpu.OpenPmSampler(std::array{kInstructions, kSmCycles, kTensorCycles}, interval_ns_)) {}
 
-Watched Witness::Watch(const std::function<void()>& work) {
+double Witness::longest_ns() const { return static_cast<double>(interval_ns_) * kMostReadings; }
+
+Watched Witness::Watch(const std::function<void()>& work, const std::function<void()>& read) {
   const std::chrono::nanoseconds settle(std::max(kSettleNs, 4 * interval_ns_));
   sampler_->Start();
   try {
     std::this_thread::sleep_for(settle);
     work();
     std::this_thread::sleep_for(settle);
+    read();
   } catch (...) {
     sampler_->Stop();
     throw;

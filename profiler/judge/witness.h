@@ -15,7 +15,7 @@ struct Watched {
   double sm_cycles = 0;      ///< cycles in which an SM held a warp, summed over SMs
   double busy_ns = 0;        ///< from the first such cycle to the last
   bool quiet_before = true;  ///< nothing ran from the start of watching to the beginning of `work`
-  bool quiet_after = true;   ///< nothing ran any more when `work` had returned
+  bool quiet_after = true;   ///< nothing ran at the end of watching
   bool complete = true;      ///< no reading was lost
 };
 
@@ -23,12 +23,17 @@ struct Watched {
 /// (PM sampling: a process without any work counts another's instructions exactly, its busy time to 0.5 %.)
 class Witness {
  public:
-  /// `longest_ns`: of the work that is watched; it decides how often the counters are read. Throws Error: the GPU or
-  /// its driver has no such counters, or something else holds them.
+  /// `longest_ns`: of the work that is watched, if it is long; it decides how often the counters are read. Throws Error:
+  /// the GPU or its driver has no such counters, or something else holds them.
   Witness(collect::GpuApi& gpu, double longest_ns);
 
-  /// Runs `work`, before and after which the device must be idle.
-  Watched Watch(const std::function<void()>& work);
+  /// Longer work fills the buffer: readings are lost.
+  double longest_ns() const;
+
+  /// Runs `work`, before and after which the device must be idle, and then `read`, which takes the results: nothing
+  /// that they depend on is missed. `read` must not make an SM work.
+  Watched Watch(
+      const std::function<void()>& work, const std::function<void()>& read = [] {});
 
  private:
   std::int64_t interval_ns_;

@@ -1,12 +1,14 @@
 #include "fa_profile/source_paths.h"
 
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "fa_profile/error.h"
+#include "fa_profile/gpu_code.h"
 #include "fa_profile/line_table.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/source_text.h"
@@ -26,15 +28,42 @@ std::string BelowWorkTree(const std::string& file) {
   return file;
 }
 
+bool IsSource(const std::string& file) {
+  std::error_code missing;
+  return fs::is_regular_file(file, missing) && fs::file_size(file, missing) <= kMostSourceBytes && !missing;
+}
+
 }  // namespace
+
+std::map<std::string, std::string> HashesOfSources(const std::string& library) {
+  std::set<std::string> files;
+  try {
+    for (sass::EmbeddedCubin& cubin : sass::ReadGpuCode(library)) {
+      (void)sass::RewriteSourcePaths(cubin.bytes, [&](const std::string& file) {
+        files.insert(file);
+        return file;
+      });
+    }
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): code that cannot be read names no source
+  }
+  std::map<std::string, std::string> hashes;
+  const fs::path folder = fs::weakly_canonical(library).parent_path();
+  for (const std::string& file : files) {
+    const bool foreign = !file.starts_with('/') || file.starts_with("/usr/") || file.starts_with("/opt/");
+    if (foreign || !IsSource(file)) continue;
+    try {
+      hashes.emplace(fs::weakly_canonical(file).lexically_relative(folder).string(), Sha256OfFile(file));
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): what cannot be read has no hash
+    }
+  }
+  return hashes;
+}
 
 const std::string& PortableSink::NameOf(const std::string& file) {
   const auto [entry, is_new] = names_.try_emplace(file, file);
   if (!is_new || !file.starts_with('/')) return entry->second;
   entry->second = BelowWorkTree(file);
-  std::error_code missing;
-  const std::uintmax_t size = fs::is_regular_file(file, missing) ? fs::file_size(file, missing) : kMostSourceBytes + 1;
-  if (missing || size > kMostSourceBytes) return entry->second;
+  if (!IsSource(file)) return entry->second;
   try {
     next_.Write(SourceHash{entry->second, Sha256OfFile(file)});
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what cannot be read here is not shown elsewhere

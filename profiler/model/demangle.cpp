@@ -52,9 +52,9 @@ std::size_t BehindOperator(std::string_view text, std::size_t start) {
 
 // A function in its demangled name.
 struct FoundName {
-  std::size_t start = 0;      // of its own name
+  std::size_t start = 0;      // of the name itself
   std::size_t arguments = 0;  // of its template
-  std::size_t end = 0;        // of its own name with them
+  std::size_t end = 0;        // of the name itself with them
   std::string path;           // with its scopes, without arguments of any kind
   bool has_spaces = false;
   bool has_parameters = false;

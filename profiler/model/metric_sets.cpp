@@ -37,7 +37,7 @@ constexpr std::array kSets = {
 
 // A set of one pass: counters were added in the order of their worth to a fused kernel's phases, each kept if CUPTI
 // still planned one pass, so it depends on the chip. Counters of "TriageCompute" are wired to be counted together;
-// Ampere and Ada have none. An SM counts few events of its own at once, so that two or three stall reasons fit at most:
+// Ampere and Ada have none. An SM counts few of its events at once, so that two or three stall reasons fit at most:
 // the two scoreboards (waiting for global and for shared memory or XU) tell most about attention. What reads memory is
 // counted outside the SM and comes for free, and so do peak rates; percentages of a peak would need counters of their
 // own on GH100 and GB100.

@@ -372,8 +372,6 @@ class Server:
 
     def run(self, asked):
         chain, order = asked["chain"], asked["order"]
-        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record(self.stream)
         for number in order:
             if chain:
                 with torch.cuda.stream(self.stream):
@@ -381,9 +379,8 @@ class Server:
             else:
                 self.kept.pop(number, None)
                 self.kept[number] = self.call(self.sets[number])
-        stop.record(self.stream)
         self.stream.synchronize()
-        return {"us": 1e3 * start.elapsed_time(stop)}
+        return {}
 
     def outputs(self, asked):
         del asked

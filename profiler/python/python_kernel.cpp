@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kEnding = ".py";
 constexpr const char* kForm = "write FILE.py:FUNCTION (docs/python-kernels.md)";
 
-// The file's part of the text: up to the last ":" behind ".py". A path may have colons.
+// The file's part of the text: up to the last ":" after ".py". A path may have colons.
 std::size_t EndOfFile(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const bool names_function = colon != std::string_view::npos && text.substr(0, colon).ends_with(kEnding);

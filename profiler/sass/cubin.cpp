@@ -54,7 +54,7 @@ std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::
 
 // The sections of data that a function's code may read, by name. They are part of the code: literals that ptxas moved
 // out, tables of jumps and addresses, and the initial values of __constant__ and __device__ variables. Those of the
-// module count for all of its functions: which of them reads what is not known. Bank 0 holds a launch's parameters.
+// module count for all of its functions: it is unknown which of them reads what. Bank 0 holds a launch's parameters.
 std::map<std::string_view, std::span<const std::uint8_t>> ReadableData(const ElfFile& elf, std::string_view function) {
   constexpr std::string_view kBank = ".nv.constant";
   std::map<std::string_view, std::span<const std::uint8_t>> data;
@@ -81,7 +81,7 @@ std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* sect
   return elf.is_linked && elf.sm >= 90 && size >= kReservedBytes ? size - kReservedBytes : size;
 }
 
-// The encoding of instructions from Volta to Blackwell, as nvdisasm -hex shows it: 16 bytes, of which bits 0 to 8 are
+// The encoding of instructions from Volta to Blackwell, as nvdisasm -hex shows it: 16 bytes; bits 0 to 8 are
 // the opcode, 12 to 15 the predicate, and of MUFU 74 to 77 the function.
 void ReadInstructions(int sm, std::span<const std::uint8_t> code, CubinFunction& function) {
   constexpr int kFirstSm = 70;

@@ -362,7 +362,7 @@ std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
 
 namespace {
 
-/// Reads the lines that `nvdisasm -c` prints of one code section: labels, and instructions behind their offsets.
+/// Reads the lines that `nvdisasm -c` prints of one code section: labels, and instructions after their offsets.
 class SectionText {
  public:
   void Read(std::string_view line) {

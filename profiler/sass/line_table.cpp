@@ -264,7 +264,7 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
                        [&](std::uint64_t value, std::uint32_t i) { return value < function.rows[i].offset; });
   if (after == function.by_offset.begin()) return {};
   const Row* row = &function.rows[*std::prev(after)];
-  // The row of a kernel's last line does not describe a subroutine behind it that has no rows.
+  // The row of a kernel's last line does not describe a subroutine after it that has no rows.
   const auto holder = std::prev(holders_.upper_bound({function.section, function.start + offset}));
   const auto [section, holder_start] = holder->first;
   if (row->line == 0 || function.start + row->offset < holder_start) return {};

@@ -262,7 +262,7 @@ class CodeWalk {
     return std::max(at + images_.back().stored_bytes, next);
   }
 
-  /// The size of a cubin that lies by itself, from its headers; 0 with a reason where it is damaged.
+  /// The size of a cubin that is by itself, from its headers; 0 with a reason where it is damaged.
   std::uint64_t CubinBytes(std::uint64_t at, const ElfHead& head, std::uint64_t available, std::string& unread) {
     const auto segments = EndWithin(head.segments_at, head.segments_bytes, available);
     const auto sections = EndWithin(head.sections_at, head.sections_bytes, available);
@@ -429,7 +429,7 @@ class CodeWalk {
     if (is_cut_off_) AddDamaged(code_.size(), "end of the file", "it is cut off: its section table is missing");
   }
 
-  /// The name of the archive's member that `offset` lies in, with a colon after it; empty outside archives.
+  /// The name of the archive's member that `offset` is in, with a colon after it; empty outside archives.
   std::string MemberAt(std::uint64_t offset) {
     constexpr std::uint64_t kHeaderBytes = 60;
     constexpr int kMostMembers = 1 << 20;

@@ -8,7 +8,7 @@
 namespace fa_profile::store {
 
 /// Open files of this process, by number. A program that is watched may close descriptors that are not its own, and get
-/// their numbers for files of its own: those must not be written to.
+/// their numbers for its files: those must not be written to.
 class HeldFiles {
  public:
   /// Adds the descriptor that is open on the file at `path`, if there is one.

@@ -142,7 +142,7 @@ struct Opening {
     return header;
   }
 
-  // Before anything else, because SQLite would make files beside this one.
+  // Before anything else, because SQLite would make files next to this one.
   void RequireNoWriteAheadLog() {
     const Header header = ReadHeader();
     if (header[18] > 1 && std::memcmp(header.data(), "SQLite format 3", 16) == 0) {

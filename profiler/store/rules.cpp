@@ -40,7 +40,7 @@ void CheckParameters(const Subject& subject, const std::vector<ShapeParameter>& 
   }
 }
 
-// What a string or a vector takes beside its content, and a node of a map: of the common 64-bit libraries, rounded up.
+// What a string or a vector takes besides its content, and a node of a map: of the common 64-bit libraries, rounded up.
 constexpr std::int64_t kAllocationBytes = 32;
 constexpr std::int64_t kNodeBytes = 128;
 

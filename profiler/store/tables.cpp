@@ -12,10 +12,10 @@
 // hostile texts would not see it), and profiler/load/redact.cpp if it may hold names or paths; what reads it, in
 // profiler/analyze/; CHANGELOG.md.
 // A released version never changes, so the first change after a release makes a new schema version, say 7: raise
-// kRecordingSchemaVersion, and say so in docs/recording.md, Versions. A new column is then the last of its table, as
+// kRecordingSchemaVersion, and note it in docs/recording.md, Versions. A new column is then the last of its table, as
 // Since(7, Field<...>(...)); new tables and views have 7 as their last value. Further changes before the next release
 // belong to that version: docs/recording.md, Versions, says whether the present one is released. Then renew
-// docs/recording.md (recording_tables_test) and the fuzzer's seeds (docs/recording.md, Fuzzing).
+// docs/recording.md (recording_tables_test) and the fuzzer's seeds (CONTRIBUTING.md).
 #include "tables.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ constexpr Column WorkPart(const char* name, const char* note) {
 
 auto& Content(const auto& row) { return row.bytes; }
 
-// Of each instruction the predicate and the operands, each with a NUL behind it.
+// Of each instruction the predicate and the operands, each with a NUL after it.
 std::vector<std::uint8_t> Content(const DeviceFunction& function) {
   std::vector<std::uint8_t> texts;
   for (const Instruction& instruction : function.instructions) {

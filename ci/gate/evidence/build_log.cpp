@@ -93,7 +93,7 @@ class LogReader {
   const RE2 tool_warning_{R"((?:ptxas|nvlink).*?warning ?:\s*(\S.*?)\s*$)"};
   const RE2 tool_note_{R"((?:ptxas|nvlink).*?(Potential Performance Loss.*?)\s*$)"};
   const RE2 quoted_{"'([^']+)'"};
-  // "x.cu(12): warning #177-D: text", "warning: x.hpp(91): Warning: text", perhaps behind a log's time stamp.
+  // "x.cu(12): warning #177-D: text", "warning: x.hpp(91): Warning: text", perhaps after a log's time stamp.
   const RE2 placed_{R"((\S*?([^\s/\\]+))\(([0-9]{1,9})[^()]*\): [wW]arning\s*:?\s*(\S.*?)\s*$)"};
 
   const std::string& architecture_;

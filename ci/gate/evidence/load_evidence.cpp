@@ -104,6 +104,7 @@ void MergeCase(CaseFacts& into, const CaseFacts& piece, const std::string& origi
   MergeKnown(into.phase_model, piece.phase_model, "the phases of " + name + " come from another model in " + origin);
   MergeVerification(into, piece);
   if (into.refused.empty()) into.refused = piece.refused;
+  if (into.untimed.empty()) into.untimed = piece.untimed;
   if (into.launches.empty()) into.launches = piece.launches;
   for (const std::string& warning : piece.compiler_warnings) {
     if (std::ranges::find(into.compiler_warnings, warning) == into.compiler_warnings.end()) {

@@ -203,6 +203,9 @@ Evidence EvidenceOf(const Recording& recording, const Profile& profile, const st
     if (facts.verification) facts.verification->case_id = 0;  // its index in that file
     facts.refused = entry->not_as_certified;
     if (entry->judgement && entry->judgement->refused()) facts.refused = entry->judgement->reason;
+    if (entry->judgement && entry->judgement->verdict == Judgement::Verdict::kCannotSay) {
+      facts.untimed = entry->judgement->reason;
+    }
     facts.code = code.Of(*entry);
     facts.launches = LaunchesOf(*entry, recording.device);
     if (entry->phases) facts.phase_model = PhaseModelOf(entry->phases->attribution);

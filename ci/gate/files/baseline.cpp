@@ -123,6 +123,8 @@ std::vector<std::string> CasesNotCorrect(const Evidence& evidence) {
       wrong.push_back(CaseName(facts) + " is not correct");
     } else if (!facts.refused.empty()) {
       wrong.push_back(CaseName(facts) + " is not certified: " + facts.refused);
+    } else if (!facts.untimed.empty()) {
+      wrong.push_back(CaseName(facts) + " cannot be timed by the judge: " + facts.untimed);
     }
   }
   return wrong;

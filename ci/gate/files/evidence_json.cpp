@@ -126,6 +126,7 @@ void Fields(auto& io, Is<CaseFacts> auto& facts) {
   io.Field("shape", facts.shape);
   io.Field("verification", facts.verification);
   io.Field("refused", facts.refused);
+  io.Field("untimed", facts.untimed);
   io.Field("launches", facts.launches);
   io.Field("compiler_warnings", facts.compiler_warnings);
   io.Field("places", facts.places);

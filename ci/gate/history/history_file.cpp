@@ -81,7 +81,7 @@ std::uint32_t HeaderNumber(std::span<const char> header, std::size_t at) {
 }
 
 /// Whether the file has content. Throws Error unless that begins like a history. SQLite does not see the file before:
-/// a hostile one could make it write beside it.
+/// a hostile one could make it write files next to it.
 bool HasContent(const std::string& path) {
   std::array<char, 100> header{};
   const Descriptor file = OpenFile(path);

@@ -69,6 +69,13 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work) {
   } else if (before == Correctness::kCorrect && after == Correctness::kUnknown && context.Dynamic()) {
     add(Verdict::kInconclusive, "not verified, unlike the base: verify it in the same run (--draws)");
   }
+  if (!work.compare_speed) return;
+  // A library can bring this about: with a process that it leaves behind.
+  for (const CaseFacts* side : {work.candidate, work.base}) {
+    if (side == nullptr || side->untimed.empty()) continue;
+    work.compare_speed = false;
+    return add(Verdict::kInconclusive, "the judge cannot time it: " + OneLine(side->untimed, 300));
+  }
 }
 
 }  // namespace fa_profile::gate

@@ -55,7 +55,7 @@ struct JudgeContext {
   std::vector<ProcessPair> timing_pairs;  ///< base and candidate
   std::vector<ProcessPair> recording_pairs;
   std::vector<ProcessPair> control_pairs;  ///< timing processes of the base, and of the base again
-  /// The process of the control that ran beside a process of the base, timing or recording.
+  /// The process of the control that ran with a process of the base, timing or recording.
   std::map<std::size_t, std::size_t> beside;
 
   bool Dynamic() const { return input.design != "static"; }

@@ -35,7 +35,7 @@ struct Arms {
   std::size_t other_index;
 };
 
-/// The base's value once more, in the control beside this process of the base. Absent: there is none, or the other side
+/// The base's value once more, in the control with this process of the base. Absent: there is none, or the other side
 /// is the control itself.
 std::optional<double> Again(const JudgeContext& context, const Arms& arms, std::size_t process,
                             const ProcessValue& value) {

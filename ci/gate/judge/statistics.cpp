@@ -104,7 +104,7 @@ double AssignmentP(std::span<const ProcessBlock> blocks, double shift) {
 }
 
 /// Least shift that the one-sided test does not reject at `level`. p grows with the shift, from LeastP() below the
-/// least difference between the candidate and a process of the base beside it, to 1 at the greatest.
+/// least difference between the candidate and its process of the base, to 1 at the greatest.
 double LeastShift(std::span<const ProcessBlock> blocks, double level) {
   if (LeastP(blocks) > level) return -std::numeric_limits<double>::infinity();
   double low = std::numeric_limits<double>::infinity();

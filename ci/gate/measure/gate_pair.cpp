@@ -1,5 +1,7 @@
 #include "fa_profile/gate_pair.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -105,9 +107,10 @@ Evidence MeasureBuild(const PairOptions& options, int timings, int recordings) {
   for (const CaseFacts& facts : runner.run().base.cases) {
     if (facts.kernel == kReferenceKernel) continue;
     if (!facts.works()) {
-      throw Error(CaseName(facts) +
-                      (facts.refused.empty() ? " is not correct" : " is not certified: " + facts.refused) +
-                      ", so it is not measured",
+      const std::string why = !facts.refused.empty()   ? "is not certified: " + facts.refused
+                              : !facts.untimed.empty() ? "cannot be timed by the judge: " + facts.untimed
+                                                       : "is not correct";
+      throw Error(fmt::format("{} {}, so it is not measured", CaseName(facts), why),
                   "run fa-profile verify to see what is wrong");
     }
     cases.emplace(facts.kernel, facts.shape);

@@ -218,24 +218,6 @@ void PairRunner::Fail(PairArm arm, const CaseId& id, const std::string& why) {
   facts.verification->error = why;
 }
 
-// The judge's times and the claims of a library are not compared: the first process of a case decides which count.
-bool PairRunner::IsTimedAlike(PairArm arm, const CaseId& id, const std::string& claimed) {
-  const bool alike = claimed_.emplace(id, !claimed.empty()).first->second == !claimed.empty();
-  if (alike && claimed.empty()) return true;
-  CaseFacts named;
-  std::tie(named.kernel, named.shape) = id;
-  std::string loss = CaseName(named) + ": its time is the claim of the library's process";
-  if (!claimed.empty()) loss += ": " + claimed;
-  if (!alike) {
-    loss = CaseName(named) +
-           ": some processes were timed by the judge, in others the library's process claims the time; "
-           "they are not compared";
-  }
-  std::vector<std::string>& losses = EvidenceOf(arm == PairArm::kControl ? PairArm::kBase : arm).losses;
-  if (std::ranges::find(losses, loss) == losses.end()) losses.push_back(loss);
-  return alike;
-}
-
 std::optional<TimingSample> PairRunner::Sample(PairArm arm, std::uint64_t order) {
   std::optional<TimingSample> sample;
   (void)Start(
@@ -293,7 +275,10 @@ void PairRunner::Time(PairArm arm, int pair, int stage) {
       Drop(arm, id).refused = one.refused;
       continue;
     }
-    if (!is_reference && !IsTimedAlike(arm, id, one.claimed)) continue;
+    if (!one.untimed.empty()) {
+      Drop(arm, id).untimed = one.untimed;
+      continue;
+    }
     std::map<MetricKey, double>& values = process.values.at(*FindCase(evidence, id.first, id.second));
     values[{"", kDuration}] = one.duration_seconds;
     if (one.duration_cycles) values[{"", kCycles}] = *one.duration_cycles;

@@ -73,7 +73,6 @@ class PairRunner {
              const std::string& why, const Command& command, const Check& check);
   CaseFacts& Drop(PairArm arm, const CaseId& id);
   void Fail(PairArm arm, const CaseId& id, const std::string& why);
-  bool IsTimedAlike(PairArm arm, const CaseId& id, const std::string& claimed);
   std::optional<TimingSample> Sample(PairArm arm, std::uint64_t order);
   Evidence LoadPiece(PairArm arm, const std::string& path) const;
   void AddProcesses(PairArm arm, const Evidence& piece, int pair, int stage);
@@ -89,7 +88,6 @@ class PairRunner {
   PairRun run_;
   std::set<CaseId> timed_;
   std::set<CaseId> recorded_;
-  std::map<CaseId, bool> claimed_;  // whether the times of a case are the library's own claim
   ProgressBar bar_;
   int files_ = 0;
   struct Kind {

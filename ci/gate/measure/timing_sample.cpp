@@ -33,8 +33,8 @@ TimingSample::Case ReadCase(const JsonNode& node) {
   };
   read("error", one.error);
   read("refused", one.refused);
-  if (!one.error.empty() || !one.refused.empty()) return one;
-  read("claimed", one.claimed);
+  read("untimed", one.untimed);
+  if (!one.error.empty() || !one.refused.empty() || !one.untimed.empty()) return one;
   one.duration_seconds = Positive(node.At("duration_seconds"));
   one.duration_cycles = MaybePositive(node, "duration_cycles");
   return one;

@@ -155,7 +155,7 @@ std::string BaselineText(const StoredBaseline& stored) {
   for (std::size_t i = 0; i < evidence.cases.size(); ++i) {
     const CaseSummary summary = Summarize(evidence, i);
     std::string phases;
-    constexpr std::size_t kShown = 3;  // what fits beside the rest; --format json has all of them
+    constexpr std::size_t kShown = 3;  // what fits next to the rest; --format json has all of them
     for (std::size_t p = 0; p < std::min(summary.phases.size(), kShown); ++p) {
       const auto& [phase, share] = summary.phases[p];
       phases += (phases.empty() ? "" : ", ") + Shown(phase) + " " + Percent(share);

@@ -33,7 +33,7 @@ std::vector<std::string> WhyAndFindings(const CaseVerdict& of);
 /// "the baseline against itself: 0 of 67 judged worse; equal machine code: 1 of 67"
 std::string ControlCounts(const ControlResult& control);
 
-/// The reason of a comparison; empty if it says only the numbers, which every format has beside it.
+/// The reason of a comparison; empty if it says only the numbers, which every format shows next to it.
 std::string OwnReason(const Comparison& comparison);
 
 }  // namespace fa_profile::gate

@@ -27,7 +27,7 @@ constexpr std::size_t kRateCharacters = 500;
 /// The lines before the fold: none twice.
 class Overview {
  public:
-  /// Room for this text beside `reserved` more lines. Long texts of wide characters may not fill the whole comment.
+  /// Room for this text and `reserved` more lines. Long texts of wide characters may not fill the whole comment.
   bool HasRoom(const std::vector<std::string>& lines, std::size_t shown, std::size_t reserved) const {
     std::size_t bytes = text_.size();
     for (std::size_t i = 0; i < shown; ++i) bytes += lines[i].size();
@@ -123,7 +123,7 @@ std::vector<std::vector<std::string>> Blocks(const std::vector<ToldCase>& cases,
   return blocks;
 }
 
-/// Puts what fits of the blocks beside `reserved` lines; returns the rest, each with its own lines.
+/// Puts what fits of the blocks, leaving `reserved` lines; returns the rest, each with its own lines.
 std::vector<std::string> PutBlocks(const std::vector<std::vector<std::string>>& blocks, std::size_t reserved,
                                    Overview& overview) {
   if (blocks.empty()) return {};

@@ -14,7 +14,7 @@ namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kMostNotes = 12;
-constexpr std::size_t kShortCharacters = 80;  // of a headline beside columns of times
+constexpr std::size_t kShortCharacters = 80;  // of a headline next to columns of times
 constexpr std::size_t kMostReproduceBytes = 4096;
 
 /// "86.9 us -> 105 us | +21.0 % (+20.8 to +21.2 %)": two cells.

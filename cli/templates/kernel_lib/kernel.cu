@@ -1,4 +1,4 @@
-// The kernel @NAME@, and what fa-profile is told of it (fa_profile/kernel_abi_2.h). As it was generated it scales each
+// The kernel @NAME@, and how fa-profile knows it (fa_profile/kernel_abi_2.h). As it was generated it scales each
 // row by its own factor: put your kernel in its place.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -19,7 +19,7 @@ struct ReportOptions {
   /// Of a program: paths of NVTX ranges that get a block of their own, with their kernels and findings.
   std::set<std::string> nvtx_ranges = {};
   bool ascii = false;       ///< for a locale that is not UTF-8: everything else is printed as \u{...}
-  Bars bars = Bars::kNone;  ///< beside the phases' shares, and sparklines: only for a terminal, or where asked for
+  Bars bars = Bars::kNone;  ///< next to the phases' shares, and sparklines: only for a terminal, or where asked for
 };
 
 /// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its findings, launches,

@@ -15,14 +15,14 @@ void AddOnce(std::vector<std::size_t>& list, std::size_t block) {
   if (std::ranges::find(list, block) == list.end()) list.push_back(block);
 }
 
-/// "BRA.DIV UR4, 0x2b0" leads to code that does the same as the code behind it, thread by thread, with a subroutine for
+/// "BRA.DIV UR4, 0x2b0" leads to code that does the same as the code after it, thread by thread, with a subroutine for
 /// each shuffle. All callers of these would seem to pass their values to each other.
 bool LeavesWhereThreadsDiverged(const DeviceFunction& function, const BasicBlock& block) {
   return function.instructions[block.end - 1].opcode.starts_with("BRA.DIV");
 }
 
 void AddCalls(const DeviceFunction& function, Flow& flow, StepBudget& budget) {
-  std::map<std::size_t, std::vector<std::size_t>> returns;  // blocks behind its calls, by callee
+  std::map<std::size_t, std::vector<std::size_t>> returns;  // blocks after its calls, by callee
   const std::size_t count = flow.graph.blocks.size();
   for (std::size_t block = 0; block < count; ++block) {
     const auto callee = flow.graph.blocks[block].callee;

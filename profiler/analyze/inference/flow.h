@@ -21,7 +21,7 @@ struct Flow {
   ControlFlow graph;
   Edges successors;  ///< the graph's, and from a call to its subroutine; not to code for threads that diverged
   Edges predecessors;
-  Edges value_predecessors;        ///< and from a subroutine's RET to behind each of its calls
+  Edges value_predecessors;        ///< and from a subroutine's RET to the place after each of its calls
   std::vector<std::size_t> order;  ///< blocks that run, each before its successors but for loops
   std::vector<Loop> loops;         ///< by header
 

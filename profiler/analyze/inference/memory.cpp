@@ -64,7 +64,7 @@ class MemoryReader {
     }
   }
 
-  /// The opcode that made what is stored, behind moves and conversions; "copy" of LDGSTS, empty of a constant.
+  /// The opcode that made what is stored, before moves and conversions; "copy" of LDGSTS, empty of a constant.
   std::string MakerOf(std::uint32_t store) const {
     if (operands_[store].form == Form::kAsyncCopy) return "copy";
     constexpr int kMostMoves = 6;

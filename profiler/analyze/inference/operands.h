@@ -10,7 +10,7 @@
 namespace fa_profile::analyze {
 
 /// What an instruction is to the inference of phases: it follows values, so loads, products, exponentials and what only
-/// moves a value are told apart, and most of the rest is kOther.
+/// moves a value are distinguished, and most of the rest is kOther.
 enum class Form : std::uint8_t {
   kGlobalLoad,    ///< LDG, LD
   kAsyncCopy,     ///< LDGSTS: global to shared memory
@@ -85,7 +85,7 @@ struct Operands {
 /// 64xNxK in fp32 N/2, HMMA.16816 reads four for A and two for B.
 Operands ReadOperands(const Instruction& instruction);
 
-/// Operands as text, without ".reuse". nvdisasm's JSON glues a register to the address behind it, "R8[UR4]", and two
+/// Operands as text, without ".reuse". nvdisasm's JSON glues a register to the address after it, "R8[UR4]", and two
 /// addresses to each other: these are taken apart. "c[0x0][0x28]", "desc[UR4][R2.64]" and "gdesc[UR4]" stay whole.
 std::vector<std::string_view> SplitOperands(std::string_view operands);
 

@@ -20,7 +20,7 @@ struct ForwardEdges {
 /// for the next tile. What one tile computes does not reach the next.
 ForwardEdges WithinOneTile(const std::vector<Operands>& operands, const Flow& flow);
 
-/// Where a function's products are, and what lies around them.
+/// Where a function's products are, and what is around them.
 class Regions {
  public:
   Regions(const std::vector<Operands>& operands, const Flow& flow, const ForwardEdges& forward, const Ranks& ranks,

@@ -86,7 +86,7 @@ std::string Quoted(const std::string& text) {
   for (std::string_view rest = text; !rest.empty();) {
     const Utf8Character character = DecodeUtf8(rest);
     if (shown.size() > kShown) return shown + "...'";
-    // What is not UTF-8 has the code point 0, which is a control.
+    // Bytes that are not UTF-8 have the code point 0, which is a control.
     shown += IsInvisible(character.code_point) ? "\xEF\xBF\xBD" : rest.substr(0, character.bytes);
     rest.remove_prefix(std::max<std::size_t>(character.bytes, 1));
   }

@@ -151,7 +151,7 @@ void Collector::CollectUserRanges(const std::vector<PlannedRange>& ranges, bool 
 }
 
 void Collector::CollectKernelRanges(const std::vector<CollectJob>& jobs, bool keep_images) {
-  // Which part launched which kernel is counted before the profiler is on: the activity API is off beside it.
+  // Which part launched which kernel is counted before the profiler is on: the activity API is off then.
   std::vector<std::vector<std::string>> parts_of_jobs;
   for (const CollectJob& job : jobs) parts_of_jobs.push_back(PartsOfLaunches(job));
   const std::unique_ptr<RangeProfiler> profiler = gpu_.OpenRangeProfiler();

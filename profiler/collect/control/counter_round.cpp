@@ -102,7 +102,7 @@ LaunchUse CounterRound::BeginPass(const std::string& key, bool may_be_measured) 
     }
   }
   if (!wanted) return LaunchUse::kNone;
-  program_.api.StopTrace();  // with the activity API on, CUPTI runs a kernel of its own inside the range
+  program_.api.StopTrace();  // with the activity API on, CUPTI runs another kernel inside the range
   try {
     passes_->Open(*index);
   } catch (...) {

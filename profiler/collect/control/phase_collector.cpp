@@ -162,7 +162,7 @@ void PhaseCollector::Count(const CollectJob& job) {
   countings_.push_back(std::move(counting));
 }
 
-// nvdisasm takes some tenths of a second a cubin: it runs beside what is measured next.
+// nvdisasm takes some tenths of a second a cubin: it runs while the next case is measured.
 void PhaseCollector::StartDisassembling() {
   std::map<std::uint64_t, Code> by_cubin;
   for (const auto& [key, id] : functions_) {

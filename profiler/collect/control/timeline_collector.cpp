@@ -36,7 +36,7 @@ std::map<std::string, double> LargestValues(const std::vector<PmReading>& readin
 
 /// From the first reading with activity to the one behind the last: that is where a counter falls to its idle value.
 std::vector<PmReading> BusyPart(std::vector<PmReading> readings, std::int64_t interval_ns) {
-  // The first reading counts since the sampler was opened: it is no sample of the call.
+  // The first reading counts since the sampler was opened: it is not a sample of the call.
   std::erase_if(readings,
                 [&](const PmReading& reading) { return reading.end_ns - reading.start_ns > 2 * interval_ns; });
   std::ranges::stable_sort(readings, {}, &PmReading::start_ns);

@@ -25,7 +25,7 @@ std::string TypeOf(const CLI::Option& option);
 /// "-o", "--output"; none of a positional argument.
 std::vector<std::string> NamesOf(const CLI::Option& option);
 
-/// Whether it takes several values behind one name.
+/// Whether it takes several values after one name.
 bool IsList(const CLI::Option& option);
 
 /// The main app and every command that help lists, each in front of the commands below it.
@@ -34,7 +34,7 @@ std::vector<const CLI::App*> ShownApps(const CLI::App& app);
 std::vector<const CLI::App*> ShownCommands(const CLI::App& app);
 std::vector<const CLI::Option*> ShownOptions(const CLI::App& app);
 
-/// The main app and, behind it, each command that was given: gate, selftest.
+/// The main app, then each command that was given: gate, selftest.
 std::vector<const CLI::App*> GivenCommands(const CLI::App& app);
 
 /// "fa-profile gate selftest"

@@ -9,7 +9,7 @@ namespace fa_profile::serve {
 /// A group of metrics in a Pushgateway.
 class PushGroup {
  public:
-  /// `gateway`: "http://HOST:PORT", which may hold a user and a password. `grouping`: labels beside the job,
+  /// `gateway`: "http://HOST:PORT", which may hold a user and a password. `grouping`: labels besides the job,
   /// "name=value". Throws Error for an address, a job or a label that cannot be used. No message shows the password.
   PushGroup(const std::string& gateway, const std::string& job, const std::vector<std::string>& grouping);
 

@@ -40,7 +40,7 @@ struct LintOptions {
 
 /// What can be said about a kernel without running it. Pure.
 ///
-/// Spills are told from arrays by three habits of ptxas, which hold for sm_75 to sm_120: the last reload of a spilled
+/// Spills differ from arrays in three habits of ptxas, which hold for sm_75 to sm_120: the last reload of a spilled
 /// register is a "last use" load (LDL.LU), spill slots lie above all arrays of the stack frame, and an array whose
 /// indices are all constant is in registers. So what accesses the frame at a constant offset, at or above the lowest
 /// offset that LDL.LU loads from, is spilling; and where the code computes no address in the frame, so is each store

@@ -13,7 +13,7 @@ namespace fa_profile::analyze {
 
 /// The instructions of an entry's kernels with phases and what was measured of them: a listing for each function, in
 /// the recording's order. Phases are those of AnalyzePhases(), so the samples of a phase add up to its share of the
-/// warps' time; where the call has several kernels each has the phases of its own code.
+/// warps' time; where the call has several kernels each has the phases of its code.
 ///
 /// An entry whose code is not in the recording has one listing, which says why. A part of a call that was measured as
 /// a whole has none: its code is listed with the call.

@@ -22,7 +22,7 @@ inline constexpr const char* kWavefrontsIdeal = "smsp__sass_l1tex_pipe_lsu_wavef
 inline constexpr const char* kSectors = "smsp__sass_sectors_mem_global";
 inline constexpr const char* kSectorsIdeal = "smsp__sass_sectors_mem_global_ideal";
 
-/// The functions that were sampled or counted in these pieces, any of which may be null; in the recording's order.
+/// The functions that were sampled or counted in these pieces (each may be null); in the recording's order.
 std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,
                                                      const std::vector<const PcSampling*>& samplings,
                                                      const std::vector<const SassCounting*>& countings);

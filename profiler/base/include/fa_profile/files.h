@@ -26,7 +26,7 @@ std::string ReadOpenFile(int fd, const std::string& path, std::size_t most);
 /// The next bytes of an open file, as many as fit into `buffer`; their number, 0 at the end. Throws Error.
 std::size_t ReadSome(int fd, const std::string& path, std::span<char> buffer);
 
-/// A file's new content, written beside it under another name. PutInPlace() renames it over the file, so that a reader
+/// A file's new content, written next to it under another name. PutInPlace() renames it over the file, so that a reader
 /// sees the old content or the new, whole. Without PutInPlace() nothing has changed. A device or a pipe at `path`
 /// (/dev/stdout) is written to directly.
 class PendingFile {

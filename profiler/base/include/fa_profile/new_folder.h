@@ -23,7 +23,7 @@ class NewFolder {
   Descriptor folder_;
 };
 
-/// A folder that others see only when it is whole: it is made beside its place under another name, and removed if it is
+/// A folder that others see only when it is whole: it is made at its place under another name, and removed if it is
 /// not put in place.
 class FolderBeside {
  public:

@@ -5,7 +5,7 @@
 namespace fa_profile {
 
 /// While it lives, a write of this thread that fails is an error of that call alone: beyond RLIMIT_FSIZE it sends no
-/// SIGXFSZ, and to a pipe without a reader no SIGPIPE. For our own writes on threads of somebody else's program. Keeps
+/// SIGXFSZ, and to a pipe without a reader no SIGPIPE. For our own writes on threads of another's program. Keeps
 /// errno.
 class QuietWrites {
  public:

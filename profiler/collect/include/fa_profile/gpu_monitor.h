@@ -7,7 +7,7 @@
 
 namespace fa_profile::collect {
 
-/// Reads every GPU of this host through NVML, again and again, beside other work: no CUDA context, no CUPTI.
+/// Reads every GPU of this host through NVML, again and again, during other work: no CUDA context, no CUPTI.
 /// It does not throw for NVML's failures: an absent library, a lost GPU and a question without an answer are reported
 /// in the reading. What failed is tried again at each Read(), so a driver that is loaded later is found.
 ///

@@ -34,11 +34,11 @@ class ProgramObserver {
 /// `profiler`: OnProfiler(), too. False when another profiler is attached to this process.
 bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler);
 
-/// For good: another profiler may subscribe. Calls that are under way may still come. Nobody may hold a lock that they
+/// For good: another profiler may subscribe. Calls that are under way may still come. None may hold a lock that they
 /// want. False: CUPTI refuses.
 bool StopObserving() noexcept;
 
-/// Once the program has used NVTX: from here on launches, and nodes of graphs that are made, are told to
+/// Once the program has used NVTX: from here on launches, and nodes of graphs that are made, are reported to
 /// ProcessNvtxRanges(). ObserveProgram() does it when NVTX was used before. Not while a launch is measured.
 void WatchRanges() noexcept;
 

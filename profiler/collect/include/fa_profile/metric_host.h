@@ -38,7 +38,7 @@ struct MetricRequest {
   std::string set;             ///< "full"
 };
 
-/// The metrics of `request` for this device. The built-in set "full" has, beside Nsight Compute's metrics, every
+/// The metrics of `request` for this device. The built-in set "full" has, besides Nsight Compute's metrics, every
 /// counter that our catalogue reads. Throws Error: unknown set, a section folder that cannot be read.
 MetricSet WantedMetrics(const MetricRequest& request, const Device& device);
 

@@ -14,7 +14,7 @@ using NvtxTables = const void* (*)(std::uint32_t);
 /// old.
 bool TakeNvtx(NvtxTables tables) noexcept;
 
-/// Takes the ranges of NVTX's extension for data of ranges. Each of the program's libraries has a table of its own.
+/// Takes the ranges of NVTX's extension for data of ranges. Each of the program's libraries has a separate table.
 /// `module`: an nvtxExtModuleInfo_t. False: it is another extension's.
 bool TakeNvtxExtension(void* module) noexcept;
 

@@ -19,7 +19,7 @@ void GuardCupti(MayUseCupti may_use) noexcept;
 /// The file name of the library that holds the address.
 std::string LibraryAt(const void* address);
 
-/// Paths of the copies of libcupti that this process has loaded beside the one that we call, such as that of a PyTorch
+/// Paths of the copies of libcupti that this process has loaded besides the one that we call, such as that of a PyTorch
 /// for another CUDA. A driver answers one of them: what the others see is not ours to say.
 std::vector<std::string> OtherCuptis();
 

@@ -98,7 +98,7 @@ struct ReceiptOptions {
 enum class ReceiptCheck { kAgrees, kDiffers, kNotChecked };
 
 /// Holds a receipt against the library: hashes in every build, and where there is a GPU what the judge finds now.
-/// Prints a line for each. Throws Error: the file is no receipt, or was edited; a file cannot be read.
+/// Prints a line for each. Throws Error: the file is not a receipt, or was edited; a file cannot be read.
 ReceiptCheck CheckReceipt(const ReceiptOptions& options);
 
 /// The same of the function of options.python, with its own reference; in every build.

@@ -44,11 +44,11 @@ struct Question {
 
 struct Answer {
   std::uint64_t seed = 0;  ///< of the draws
+  bool disturbed = false;  ///< something was in the way that may be gone the next time
   std::string why_not;     ///< the library refuses the parameters for this reason; then nothing else is set
   Work work;
   Verification verification;
   Judgement judgement;
-  std::vector<double> claimed_ns;    ///< of a call in the timed bursts, by the worker's own events: nothing is certain
   std::vector<std::string> printed;  ///< by the library, the last lines
 };
 
@@ -57,7 +57,7 @@ struct JudgedTime {
   std::vector<double> durations_ns;
   std::string error;    ///< it does not run
   std::string refused;  ///< a result or the speed is not what it claims
-  std::string claimed;  ///< durations are the worker's claim, for this reason
+  std::string untimed;  ///< something was missing or in the way
 };
 JudgedTime TimeOf(const Answer& answer);
 

@@ -26,4 +26,9 @@ class PortableSink final : public RecordingSink {
   std::map<std::string, std::string> names_;  // of files that were met
 };
 
+/// SHA-256 of the source files that the line information of a library's machine code names and this machine can read, by
+/// their path from the library's folder. Headers of the system and of toolkits, below /usr and /opt, are left out. Empty
+/// without line information (nvcc -lineinfo).
+std::map<std::string, std::string> HashesOfSources(const std::string& library);
+
 }  // namespace fa_profile::load

@@ -32,7 +32,7 @@ struct ListedCode {
 struct CodeCost {
   std::optional<double> share_ratio;  ///< of the function's samples, or executed instructions (weighed_by)
   double samples = 0.0;
-  std::vector<StallShare> stalls;  ///< of its own samples, worst first; "selected" is not among them
+  std::vector<StallShare> stalls;  ///< of its samples, worst first; "selected" is not among them
   std::optional<double> executed;  ///< by warps
   std::optional<double> threads_per_instruction;
   std::optional<double> shared_wavefronts;  ///< absent where it took none

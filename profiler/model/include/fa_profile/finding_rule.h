@@ -5,7 +5,7 @@
 
 namespace fa_profile {
 
-/// What users are told about one kind of finding.
+/// What users read about one kind of finding.
 struct FindingRule {
   std::string id;         ///< stable, kebab-case: "serial-softmax"
   std::string title;      ///< one line

@@ -6,7 +6,7 @@
 
 namespace fa_profile {
 
-/// What a node of the tree of GPU time stands for.
+/// What a node of the tree of GPU time is.
 enum class GpuTimeKind {
   kRange,   ///< an NVTX range; of the ladder a call, which it marks with one
   kPart,    ///< a part of a call

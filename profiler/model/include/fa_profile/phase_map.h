@@ -33,7 +33,7 @@ PhaseMap AttentionPhases();
 /// The name of OpcodePhases().
 inline constexpr const char* kOpcodePhasesName = "opcode classes";
 
-/// How phases are said to be found that were inferred from machine code (docs/phases.md).
+/// The name of the way in which inferred phases are found (docs/phases.md).
 inline constexpr const char* kInferredPhasesName = "inference from machine code";
 
 /// Phases of one model are alike: "named" by functions or a map, "inferred", "opcode classes". A phase of another model

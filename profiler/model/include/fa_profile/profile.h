@@ -95,7 +95,7 @@ struct PhasePlace {
   auto operator<=>(const PhasePlace&) const = default;
 };
 
-/// A place where warps wait for asynchronous work: how late it is, and what they did beside it. Cycles are means of one
+/// A place where warps wait for asynchronous work: how late it is, and what they did meanwhile. Cycles are means of one
 /// wait, from PC samples: a share of all samples is that share of the cycles of all warps.
 struct AsyncWait {
   std::string kind;    ///< "mbarrier"; "matrix" (a group of WGMMA); "copy" (of cp.async); "store" (of TMA)

@@ -280,7 +280,7 @@ struct PcSample {
   std::map<std::string, std::uint64_t> samples;
 };
 
-/// PC sampling of a case or one part of it, in a run of its own.
+/// PC sampling of a case or one part of it, in a separate run.
 struct PcSampling {
   std::int64_t id = 0;
   std::int64_t case_id = 0;

@@ -8,7 +8,7 @@
 
 namespace fa_profile {
 
-/// What a viewer shows beside a slice: a name and a value.
+/// What a viewer shows of a slice: a name and a value.
 using TimelineFact = std::pair<std::string, std::variant<std::string, std::int64_t, double>>;
 
 /// A stretch of time on a track.

@@ -15,7 +15,7 @@ using StreamHandle = void*;
 /// Repeatable GPU work: one kernel of the ladder at one shape, with its tensors allocated and filled.
 ///
 /// A workload has one part per kernel launch (rung 4: qk, softmax, pv; most rungs: one). Launching all parts in order
-/// is one call. Each part can be replayed by itself: it reads and writes buffers of its own and does not update in
+/// is one call. Each part can be replayed by itself: it reads and writes separate buffers and does not update in
 /// place, which is what lets a collector run it once per pass.
 /// Used from one thread. The destructor frees the device memory.
 class Workload {

@@ -25,7 +25,7 @@ struct MeasuredCase {
 /// A call of one launch has the counters of that launch. Of a call of several, each kernel is a part: its counts and
 /// times are those of all its launches in a call, and counts of the call are the sums of its parts'. Samples and counts
 /// per instruction are of the call. How often a call launches a kernel is counted in the NVTX range kCountRange; where
-/// that is not a whole number, the mean is used, and a DataLoss says so. Raw counter data is not kept.
+/// that is not a whole number, the mean is used, and a DataLoss tells it. Raw counter data is not kept.
 Recording ToKernelRecording(Recording base, const std::string& origin, std::vector<MeasuredCase> cases);
 
 }  // namespace fa_profile::python

@@ -35,7 +35,7 @@ bool BeginsLikeGpuCode(std::string_view bytes);
 bool MayHoldGpuCode(const std::string& path);
 
 /// The machine code of a file that counts: `cubins`, and `unread`, whose member of that name has the reason. Together
-/// they are all that was found. Not among them: PTX, intermediate and relocatable code with machine code of its own.
+/// they are all that was found. Not among them: PTX, intermediate and relocatable code that has machine code, too.
 struct CodeSelection {
   std::vector<CodeImage> cubins;
   std::vector<CodeImage> unread;

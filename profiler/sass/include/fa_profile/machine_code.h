@@ -26,7 +26,7 @@ struct CodeImage {
   /// because machine code of the same source is next to it.
   std::string unread{};
 
-  // Where it lies in the file.
+  // Where it is in the file.
   std::uint64_t offset = 0;
   std::uint64_t stored_bytes = 0;
   enum class Packing { kNone, kLz4, kZstd } packing = Packing::kNone;

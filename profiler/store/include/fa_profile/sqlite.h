@@ -137,7 +137,7 @@ bool IsText(std::string_view text);
 /// hold any bytes and must not stop a run.
 std::string ToText(std::string_view text);
 
-/// Throws Error when `path` or a file beside it that SQLite would open, too (-journal, -wal, -shm), exists and is not a
+/// Throws Error when `path` or a file that SQLite would open, too (-journal, -wal, -shm), exists and is not a
 /// regular file. None is opened: that would drop this process's locks (POSIX).
 void RequireRegularFiles(const std::string& path);
 

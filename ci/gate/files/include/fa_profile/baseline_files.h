@@ -44,7 +44,7 @@ class BaselineFolder {
   /// The baseline of this lineage, the newest or an older one. Throws Error when it cannot be read.
   std::optional<PromotedBaseline> Find(const std::string& suite, const std::string& lineage) const;
 
-  /// Makes it the newest and returns its path. A previous newest of another lineage is kept beside it. Durable and
+  /// Makes it the newest and returns its path. A previous newest of another lineage is kept next to it. Durable and
   /// atomic. Throws Error, also when the newest cannot be read: it would be lost.
   std::string Store(const PromotedBaseline& baseline) const;
 

@@ -136,6 +136,7 @@ struct CaseFacts {
   std::string shape;                         ///< Shape::ToString(); empty: no shape (static evidence)
   std::optional<Verification> verification;  ///< absent: not verified in this run
   std::string refused{};              ///< why the judge does not certify its speed; empty: it does, or was not asked
+  std::string untimed{};              ///< why the judge cannot say how fast it is; empty: it can, or was not asked
   std::vector<CodeFacts> code;        ///< the functions it launches, by symbol; empty: unknown
   std::string host_code_hash;         ///< of the library or Python file that launches it; empty: unknown
   std::string phase_model;            ///< PhaseModelOf() its phases; empty: unknown, or it has none
@@ -145,7 +146,7 @@ struct CaseFacts {
   std::map<std::string, std::string> findings;  ///< by id of a finding: its evidence, one line
 
   /// False: its speed means nothing.
-  bool works() const { return refused.empty() && (!verification || verification->correct()); }
+  bool works() const { return refused.empty() && untimed.empty() && (!verification || verification->correct()); }
 };
 
 /// The values of one process, the unit of every test: the variance inside a process does not predict the next one.

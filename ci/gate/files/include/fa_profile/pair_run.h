@@ -10,7 +10,7 @@ namespace fa_profile::gate {
 struct PairRun {
   Evidence base;
   Evidence candidate;
-  Evidence control;           ///< the base once more, beside each pair; no processes: nothing was timed
+  Evidence control;           ///< the base once more, with each pair; no processes: nothing was timed
   bool second_stage = false;  ///< suspects were measured again
 };
 

@@ -91,7 +91,7 @@ struct GateResult {
   std::string today;                  ///< UTC date, by which exceptions expire
 };
 
-/// What is judged. `control`: processes of the base that ran beside each pair; only with design "pairs".
+/// What is judged. `control`: processes of the base that ran with each pair; only with design "pairs".
 struct GateInput {
   Evidence base;
   Evidence candidate;

@@ -36,7 +36,7 @@ struct GateRequest {
   std::string pattern;                 ///< regular expression; ignored for libraries
   std::vector<std::string> shapes;     ///< Shape::ToString(); empty: the default shape
   std::vector<std::string> libraries;  ///< kernel libraries in addition to the build's kernels
-  std::set<std::string> metrics;       ///< ids of the catalogue that are recorded beside the deterministic ones
+  std::set<std::string> metrics;       ///< ids of the catalogue that are recorded besides the deterministic ones
   int device = 0;
   std::string python = "python3";  ///< the Python of kernels in Python
   double timeout_seconds = 120.0;  ///< of a case of one

@@ -17,7 +17,7 @@ struct TimingSample {
     std::optional<double> duration_cycles;  ///< absent: the clock is unknown
     std::string error;                      ///< why it was not timed; empty: it was
     std::string refused;                    ///< why the judge does not certify it; empty: it does, or was not asked
-    std::string claimed;                    ///< why the time is the library's own claim; empty: it is not
+    std::string untimed;                    ///< why the judge cannot time it; empty: it can, or was not asked
   };
   Environment environment;
   bool throttled = false;

@@ -26,7 +26,7 @@ struct GateOutputs {
   bool TakeStdout() const;
 };
 
-/// Writes all reports. Either all files are replaced or none: each is written beside its target, then all are renamed,
+/// Writes all reports. Either all files are replaced or none: each is written next to its target, then all are renamed,
 /// which replaces a symbolic link instead of following it. Throws Error that names a file that cannot be written.
 void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs);
 

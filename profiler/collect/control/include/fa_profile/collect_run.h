@@ -57,7 +57,7 @@ struct PendingCase {
 };
 
 /// Measures cases together as long as their tensors leave half of the GPU's memory free: the passes of the range
-/// profiler cost about as much for fifty ranges as for one. A case that does not fit beside the others is tried alone.
+/// profiler cost about as much for fifty ranges as for one. A case that does not fit with the others is tried alone.
 /// `raw`: the shapes whose raw counter data is kept, "all", "first" or "none". `collect` measures jobs; its second
 /// argument tells whether their raw counter data is kept.
 void CollectTogether(GpuApi& gpu, const std::vector<PendingCase>& cases, const std::string& raw,

@@ -28,7 +28,7 @@ class Collector {
 
   /// Measures the jobs, in this order: durations (unprofiled), launches and NVTX ranges (activity API), counters (range
   /// profiler). Ranges of a case are its whole call and, when it has several parts, each part; all jobs of one call
-  /// share the passes. `keep_images`: write raw counter data beside the values. Throws Error for CUDA and CUPTI
+  /// share the passes. `keep_images`: also write raw counter data. Throws Error for CUDA and CUPTI
   /// failures; what is missing goes to the sink as DataLoss.
   void Collect(const std::vector<CollectJob>& jobs, bool keep_images = true);
 

@@ -16,7 +16,7 @@ struct AskedLaunches {
   double recorded_ratio = 1.0;                     ///< of the time, that in which launches were recorded
 };
 
-/// For how much time each recorded nanosecond of a kernel stands. 1 while every launch is recorded.
+/// The time that each recorded nanosecond of a kernel represents: 1 while every launch is recorded.
 struct LaunchWeights {
   double kernels = 1.0;                      ///< of launches one by one
   std::map<std::uint32_t, double> graphs{};  ///< of what each graph launched

@@ -67,7 +67,7 @@ class ProgramApi {
   virtual void AddCounts(const std::string& key, std::vector<CountedPc> pcs, std::uint64_t dropped) = 0;
 
   // On our own thread, without a lock that a callback of CUPTI takes.
-  /// Launches are told to the gate, or not.
+  /// Whether launches come to the gate.
   virtual void WatchLaunches(bool on) noexcept = 0;
 
   // On our own thread, while launches and captures wait.

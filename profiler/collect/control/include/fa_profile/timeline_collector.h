@@ -10,7 +10,7 @@ namespace fa_profile::collect {
 /// Samples metrics over the time of a call, at the shortest interval that the hardware takes: what its beginning, its
 /// waves and its tail use of the GPU.
 ///
-/// Nothing else may profile beside it: no range profiler and no PC sampler. One thread, with the device current.
+/// Nothing else may profile at the same time: no range profiler and no PC sampler. One thread, with the device current.
 class TimelineCollector {
  public:
   explicit TimelineCollector(CollectRun& run) : run_(run) {}

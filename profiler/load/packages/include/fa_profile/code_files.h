@@ -19,7 +19,7 @@ struct PackageLimits {
   int folder_depth = 64;
 };
 
-/// Takes a file that may hold GPU code: its name in the package, and where it lies. The file is gone after the call
+/// Takes a file that may hold GPU code: its name in the package, and where it is. The file is gone after the call
 /// when the package is an archive.
 using TakeCodeFile = std::function<void(const std::string& name, const std::string& path)>;
 /// Takes a file or folder that was left out, or "" for the rest of the package, and why.
