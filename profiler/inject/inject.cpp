@@ -25,8 +25,8 @@
 #include "fa_profile/quiet_thread.h"
 #include "fa_profile/quiet_writes.h"
 #include "fa_profile/units.h"
+#include "injected_program.h"
 #include "launch_sampling.h"
-#include "program_counters.h"
 #include "program_recording.h"
 
 namespace fa_profile::inject {
@@ -63,11 +63,11 @@ class Injection {
       : plan_(std::move(plan)),
         recording_(plan_, collect::ProcessNvtxRanges()),
         sampler_(plan_.kernel_pattern),
-        counters_(plan_, recording_, sampler_),
-        sampling_(recording_, counters_) {}
+        program_(plan_, recording_, sampler_),
+        sampling_(recording_, gate_) {}
 
   void Start() {
-    if (collect::ObserveProgram(&counters_, plan_.phases, !plan_.from_start)) {
+    if (collect::ObserveProgram(&program_, plan_.phases, !plan_.from_start)) {
       collect::WatchLaunches(true);
     } else {
       Notice("another profiler is attached to this program, so nothing is measured; run it without that profiler");
@@ -130,7 +130,7 @@ class Injection {
         collect::FlushTraceAtExit();
         collect::StopTrace();
       }
-      std::vector<DataLoss> losses = counters_.Finish();
+      std::vector<DataLoss> losses = gate_.Finish();
       if (!why_stopped_.empty()) losses.push_back({"launch_not_watched", "launches from then on", why_stopped_, 1});
       if (!plan_.from_start) FollowProfilerCalls();
       if (Watches()) WriteWindow();
@@ -146,7 +146,7 @@ class Injection {
                           "two disturb each other; use one CUDA version for both",
                           1});
       }
-      recording_.Finish(losses, counters_.measured_launches(), counters_.replayed_launches());
+      recording_.Finish(losses, gate_.measured_launches(), gate_.replayed_launches());
     } catch (const std::exception& error) {
       Fail(error);
     }
@@ -172,7 +172,7 @@ class Injection {
     try {
       RunUntilTheEnd();
     } catch (const std::exception& error) {
-      counters_.Stop();
+      gate_.Stop();
       if (holds_cupti_ && !sampler_.hangs()) collect::StopTrace();
       stopped_ = true;
       Fail(error);
@@ -191,9 +191,9 @@ class Injection {
   // Before allocations fail.
   void WatchRoom() {
     std::optional<std::int64_t> left = AddressSpaceLeft();
-    if (!left || *left >= ProgramCounters::kRoomToMeasureBytes) return;
+    if (!left || *left >= InjectedProgram::kRoomToMeasureBytes) return;
     reserve_.Release();
-    counters_.WatchRoom();
+    gate_.WatchRoom();
     left = AddressSpaceLeft();
     if (!left || *left >= kRoomToRecordBytes) return;
     throw Error(fmt::format("the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left",
@@ -245,7 +245,7 @@ class Injection {
 
   void WriteWindow(std::int64_t until_ns = ProgramRecording::kNever) {
     const std::int64_t now_ns = until_ns == ProgramRecording::kNever ? collect::ActivityClockNs() : until_ns;
-    const std::int64_t measuring_ns = counters_.TakeMeasuringNs();
+    const std::int64_t measuring_ns = gate_.TakeMeasuringNs();
     measured_ += std::chrono::nanoseconds(measuring_ns);
     if (sampling_.active()) {
       ProgramRecording::Sample sample = sampling_.Take();
@@ -259,7 +259,7 @@ class Injection {
   void SampleLaunches(bool on) {
     if (on == sampling_.active()) return;
     // CUPTI does not begin to record launches while it samples instructions.
-    if (on && !counters_.EndSampling()) return;
+    if (on && !gate_.EndSampling()) return;
     if (!on && !sampling_.Open()) return;
     collect::FlushTrace();
     WriteWindow();
@@ -285,7 +285,7 @@ class Injection {
       collect::FlushTrace();
       WriteWindow();
     }
-    const bool left = counters_.LeaveCupti();
+    const bool left = gate_.LeaveCupti();
     const std::int64_t end_ns = left ? collect::ActivityClockNs() : 0;
     // From here on no call of CUPTI is ours.
     if (left && collect::StopObserving()) holds_cupti_ = false;
@@ -319,7 +319,7 @@ class Injection {
         recording_.BeginWindow(collect::ActivityClockNs());
       }
       if (plan_.duration_s > 0.0 && !stopped_ && now - start >= Seconds(plan_.delay_s + plan_.duration_s)) {
-        counters_.Stop();
+        gate_.Stop();
         collect::StopTrace();
         sampler_.Stop();
         stopped_ = true;
@@ -337,14 +337,14 @@ class Injection {
         sampler_.Take();
         sampled = now;
       }
-      counters_.WatchRanges();
+      program_.WatchRanges();
       collect::FlushTrace();
       if (!created && recording_.created()) {
         created = now;
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);
       }
       if (!plan_.from_start && traced_) FollowProfilerCalls();
-      if (created && (Watches() || stopped_) && now - *created >= kBeforeCounters) counters_.Tick();
+      if (created && (Watches() || stopped_) && now - *created >= kBeforeCounters) gate_.Tick();
       if (!created || !Watches()) continue;
       if (now >= window_end) {
         WriteWindow();
@@ -353,7 +353,7 @@ class Injection {
       }
       if (!whole_from) whole_from = now;
       const bool whole = Seconds(now - *whole_from) - measured_ < Seconds(plan_.record_all_s);
-      SampleLaunches(!whole && !counters_.Measures());
+      SampleLaunches(!whole && !gate_.Measures());
       if (!sampling_.active()) continue;
       (void)sampling_.Open();
       (void)Sleep(sampling_.stretch());
@@ -365,7 +365,8 @@ class Injection {
   AddressSpaceReserve reserve_;
   ProgramRecording recording_;
   ProgramSampler sampler_;
-  ProgramCounters counters_;
+  InjectedProgram program_;
+  collect::LaunchGate& gate_ = program_.gate();
   LaunchSampling sampling_;
   Seconds measured_{};  // counters, so far
   std::mutex mutex_;

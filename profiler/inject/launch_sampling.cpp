@@ -11,7 +11,7 @@ void LaunchSampling::Begin() {
   active_ = open_ = true;
   opened_ns_ = collect::ActivityClockNs();
   recorded_ns_ = 0;
-  recording_.Owe(counters_.TakeCounts());
+  recording_.Owe(gate_.TakeCounts());
   Close();
 }
 
@@ -30,7 +30,7 @@ LaunchSampling::Duration LaunchSampling::Pause() {
 }
 
 bool LaunchSampling::Open() {
-  if (open_ || counters_.IsCapturing()) return open_;
+  if (open_ || gate_.IsCapturing()) return open_;
   collect::StartTrace(&recording_);
   opened_ns_ = collect::ActivityClockNs();
   recording_.Resume(opened_ns_);
@@ -39,7 +39,7 @@ bool LaunchSampling::Open() {
 }
 
 void LaunchSampling::Close() {
-  if (!open_ || counters_.IsCapturing()) return;
+  if (!open_ || gate_.IsCapturing()) return;
   collect::StopTrace();
   const std::int64_t now_ns = collect::ActivityClockNs();
   recording_.Pause(now_ns);
@@ -52,7 +52,7 @@ ProgramRecording::Sample LaunchSampling::Take() {
     const std::int64_t now_ns = collect::ActivityClockNs();
     recorded_ns_ += now_ns - std::exchange(opened_ns_, now_ns);
   }
-  return {std::exchange(recorded_ns_, 0), counters_.TakeCounts()};
+  return {std::exchange(recorded_ns_, 0), gate_.TakeCounts()};
 }
 
 }  // namespace fa_profile::inject

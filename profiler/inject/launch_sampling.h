@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-#include "program_counters.h"
+#include "fa_profile/launch_gate.h"
 #include "program_recording.h"
 
 namespace fa_profile::inject {
@@ -15,7 +15,7 @@ class LaunchSampling {
  public:
   using Duration = std::chrono::duration<double>;
 
-  LaunchSampling(ProgramRecording& recording, ProgramCounters& counters) : recording_(recording), counters_(counters) {}
+  LaunchSampling(ProgramRecording& recording, collect::LaunchGate& gate) : recording_(recording), gate_(gate) {}
 
   bool active() const { return active_; }
   /// Begins to sample, when every launch was recorded before; a window of the recording begins there, too.
@@ -37,7 +37,7 @@ class LaunchSampling {
 
  private:
   ProgramRecording& recording_;
-  ProgramCounters& counters_;
+  collect::LaunchGate& gate_;
   Duration stretch_{0.02};
   std::minstd_rand random_;
   bool active_ = false;

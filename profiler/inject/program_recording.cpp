@@ -18,12 +18,6 @@ constexpr std::size_t kMostDurations = 1024;
 
 }  // namespace
 
-std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid, const std::array<int, 3>& block) {
-  return fmt::format("{} {} {} {} {} {} {}", mangled, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
-}
-
-std::string GraphKey(std::uint32_t graph) { return fmt::format("{}{}", kGraphCase, graph); }
-
 void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
   const std::lock_guard lock(totals_mutex_);
   // From the last span back: records come soon.
@@ -95,7 +89,7 @@ void ProgramRecording::WriteClass(std::size_t index) {
     const std::lock_guard lock(totals_mutex_);
     launch = totals_.classes()[index].launch;
   }
-  const std::string key = LaunchKey(launch.kernel_name, launch.grid, launch.block);
+  const std::string key = collect::LaunchKey(launch.kernel_name, launch.grid, launch.block);
   case_of_class_[index] = WriteCase(key, std::move(launch));
 }
 
@@ -220,9 +214,9 @@ bool ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_n
   return !work.graph_cut;
 }
 
-std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
+std::vector<collect::LaunchCandidate> ProgramRecording::Candidates() {
   const std::lock_guard lock(totals_mutex_);
-  std::vector<Candidate> candidates;
+  std::vector<collect::LaunchCandidate> candidates;
   const double all_ns = static_cast<double>(std::max<std::int64_t>(1, totals_.kernel_ns()));
   const auto add = [&](std::string name, double share_ratio, std::int64_t launches, double mean_ns) {
     std::int64_t& seen = launches_seen_[name];
@@ -233,17 +227,19 @@ std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
     // What graphs launch cannot be measured launch by launch.
     const std::int64_t launches = entry.launches - entry.graph_launches;
     if (launches == 0) continue;
-    add(LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block),
+    add(collect::LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block),
         static_cast<double>(entry.total_ns) / all_ns * static_cast<double>(launches) /
             static_cast<double>(entry.launches),
         launches, static_cast<double>(entry.total_ns) / static_cast<double>(entry.launches));
   }
   for (const auto& [id, graph] : totals_.graphs()) {
     if (graph.collective) continue;  // its kernels wait for another process
-    add(GraphKey(id), static_cast<double>(graph.total_ns) / all_ns, graph.launches, 0.0);
+    add(collect::GraphKey(id), static_cast<double>(graph.total_ns) / all_ns, graph.launches, 0.0);
   }
   std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.share_ratio > b.share_ratio; });
+            [](const collect::LaunchCandidate& a, const collect::LaunchCandidate& b) {
+              return a.share_ratio > b.share_ratio;
+            });
   return candidates;
 }
 
@@ -251,7 +247,7 @@ std::optional<std::size_t> ProgramRecording::FindClass(const std::string& key) c
   const std::vector<collect::ProgramTotals::LaunchClass>& classes = totals_.classes();
   const auto found =
       std::find_if(classes.begin(), classes.end(), [&](const collect::ProgramTotals::LaunchClass& entry) {
-        return LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block) == key;
+        return collect::LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block) == key;
       });
   return found == classes.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - classes.begin()));
 }

@@ -13,13 +13,14 @@
 #include "fa_profile/inject_protocol.h"
 #include "fa_profile/launch_sample.h"
 #include "fa_profile/nvtx_ranges.h"
+#include "fa_profile/program_api.h"
 #include "fa_profile/program_totals.h"
 #include "fa_profile/recording_file.h"
 
 namespace fa_profile::inject {
 
 /// The recording of one process: windows of what its GPU did, and the cases of its launch classes. Any thread.
-class ProgramRecording final : public collect::WorkObserver, public RecordingSink {
+class ProgramRecording final : public collect::WorkObserver, public collect::LaunchClasses, public RecordingSink {
  public:
   ProgramRecording(const InjectPlan& plan, collect::NvtxRanges& ranges) : plan_(plan), ranges_(ranges) {}
 
@@ -70,23 +71,11 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   void Pause(std::int64_t now_ns);
   void Resume(std::int64_t now_ns);
 
-  /// Launch classes and graphs with their share of the kernel time so far.
-  struct Candidate {
-    std::string name;  ///< as LaunchKey() or GraphKey() name it
-    double share_ratio = 0.0;
-    std::int64_t launches = 0;
-    std::int64_t recent = 0;  ///< of them since the last call
-    double mean_ns = 0.0;     ///< of a launch of a class; 0: a graph
-  };
-  std::vector<Candidate> Candidates();
-
-  /// The case of a launch class or a graph, written when it is new. Throws Error. `launch`: of a class whose launches
-  /// may all be without a record, as those are that CUPTI replays; its kernel_name is mangled.
-  std::int64_t CaseOf(const std::string& key, const Launch* launch = nullptr);
+  std::vector<collect::LaunchCandidate> Candidates() override;
+  std::int64_t CaseOf(const std::string& key, const Launch* launch = nullptr) override;
   /// The launch classes so far.
   std::vector<collect::ProgramTotals::LaunchClass> Classes() const;
-  /// Whether a launch of the class was recorded.
-  bool Knows(const std::string& key) const;
+  bool Knows(const std::string& key) const override;
 
   /// Writes the last things and gives the file its name. `measured`: launches whose counters were measured; `replayed`:
   /// those of them that CUPTI replayed. Throws Error.
@@ -122,9 +111,5 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   std::map<std::string, std::int64_t> case_of_key_;
   std::map<std::size_t, std::size_t> durations_kept_;
 };
-
-/// How launches of a class are named before they are recorded: the mangled name and the sizes.
-std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid, const std::array<int, 3>& block);
-std::string GraphKey(std::uint32_t graph);
 
 }  // namespace fa_profile::inject

@@ -207,7 +207,7 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
     if (!pattern_.Finds(name)) continue;
     try {  // what one kernel cannot be written with must not cost the others
       PcSampling sampling;
-      sampling.case_id = recording.CaseOf(LaunchKey(launch.kernel_name, launch.grid, launch.block));
+      sampling.case_id = recording.CaseOf(collect::LaunchKey(launch.kernel_name, launch.grid, launch.block));
       sampling.period_cycles = static_cast<int>(collect::ContextSampler::kPeriodCycles);
       sampling.launches = static_cast<int>(std::min<std::int64_t>(launch_class.launches, INT_MAX));
       sampling.total_samples = kernel.samples;
@@ -225,7 +225,7 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
       }
       sampling.id = ++id;
       recording.Write(sampling);
-      const auto counted = counted_.find(LaunchKey(launch.kernel_name, launch.grid, launch.block));
+      const auto counted = counted_.find(collect::LaunchKey(launch.kernel_name, launch.grid, launch.block));
       if (counted != counted_.end()) {
         SassCounting counting;
         counting.case_id = sampling.case_id;

@@ -140,14 +140,13 @@ class FakeGpu final : public collect::GpuApi {
       replay_ = replay;
       ranges_ = most_ranges;
       passes_ = 0;
-    }
-    void Start() override {
-      gpu_.Call("start");
       names_.clear();
     }
+    void Start() override { gpu_.Call("start"); }
+    // Passes are matched by the names of their ranges.
     void PushRange(const std::string& name) override {
       gpu_.Call("[" + name);
-      names_.push_back(name);
+      if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
     }
     void PopRange() override { gpu_.Call("]"); }
     bool Stop() override {

@@ -1,18 +1,11 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
-namespace fa_profile::collect {
+#include "fa_profile/launch_call.h"
 
-/// A kernel launch, or the launch of a CUDA graph, as the driver is asked for it.
-struct LaunchCall {
-  const char* symbol = nullptr;  ///< mangled name of the kernel, valid during the call; nullptr: a graph
-  std::array<int, 3> grid{};
-  std::array<int, 3> block{};
-  std::uint32_t graph = 0;  ///< CUPTI's id of the executable graph
-};
+namespace fa_profile::collect {
 
 /// Watches what a program asks of the driver. All calls come on the program's threads, several at once.
 class ProgramObserver {

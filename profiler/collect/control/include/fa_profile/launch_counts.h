@@ -1,25 +1,35 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "fa_profile/launch_hook.h"
+#include "fa_profile/launch_call.h"
 #include "fa_profile/launch_sample.h"
+#include "fa_profile/recording.h"
 
-namespace fa_profile::inject {
+namespace fa_profile::collect {
 
 /// Counts launches, of each kernel with its grid and block, and of each graph. Any thread: each counts in a shard that
 /// it shares with few others, because a program's threads launch at the same time.
 class LaunchCounts {
  public:
   /// Throws std::bad_alloc. `launches`: of this one, or -1: one less.
-  void Count(const collect::LaunchCall& call, int launches);
+  void Count(const LaunchCall& call, int launches);
   /// Since the last call.
-  collect::AskedLaunches Take();
+  AskedLaunches Take();
+
+  /// A launch that may belong to a graph that a stream captures.
+  void OnCapturedLaunch() noexcept { ++captured_; }
+  /// A graph was instantiated that the GPU itself may launch.
+  void OnDeviceGraph() noexcept { ++device_graphs_; }
+  /// What could not be counted in the whole run.
+  std::vector<DataLoss> Losses() const;
 
  private:
   struct Key {
@@ -39,12 +49,14 @@ class LaunchCounts {
   struct alignas(kCacheLine) Shard {
     std::mutex mutex;
     std::unordered_map<Key, Kernel, KeyHash> kernels;
-    collect::AskedLaunches taken;
+    AskedLaunches taken;
   };
   Shard& OfThisThread();
   static void TakeKernel(Shard& shard, const Key& key, Kernel& kernel);
 
   std::array<Shard, kShards> shards_;
+  std::atomic<std::int64_t> captured_ = 0;
+  std::atomic<std::int64_t> device_graphs_ = 0;
 };
 
-}  // namespace fa_profile::inject
+}  // namespace fa_profile::collect

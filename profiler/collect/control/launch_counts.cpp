@@ -1,10 +1,10 @@
-#include "launch_counts.h"
+#include "fa_profile/launch_counts.h"
 
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
-namespace fa_profile::inject {
+namespace fa_profile::collect {
 
 std::size_t LaunchCounts::KeyHash::operator()(const Key& key) const noexcept {
   std::size_t hash = std::hash<const char*>{}(key.symbol);
@@ -22,7 +22,7 @@ void LaunchCounts::TakeKernel(Shard& shard, const Key& key, Kernel& kernel) {
   if (kernel.launches > 0) shard.taken.kernels[{kernel.name, key.sizes}] += std::exchange(kernel.launches, 0);
 }
 
-void LaunchCounts::Count(const collect::LaunchCall& call, int launches) {
+void LaunchCounts::Count(const LaunchCall& call, int launches) {
   Shard& shard = OfThisThread();
   const std::lock_guard lock(shard.mutex);
   if (call.symbol == nullptr) {
@@ -40,8 +40,8 @@ void LaunchCounts::Count(const collect::LaunchCall& call, int launches) {
   kernel.launches += launches;
 }
 
-collect::AskedLaunches LaunchCounts::Take() {
-  collect::AskedLaunches all;
+AskedLaunches LaunchCounts::Take() {
+  AskedLaunches all;
   for (Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
     for (auto& [key, kernel] : shard.kernels) TakeKernel(shard, key, kernel);
@@ -53,4 +53,19 @@ collect::AskedLaunches LaunchCounts::Take() {
   return all;
 }
 
-}  // namespace fa_profile::inject
+std::vector<DataLoss> LaunchCounts::Losses() const {
+  std::vector<DataLoss> losses;
+  if (const std::int64_t graphs = device_graphs_; graphs > 0) {
+    losses.push_back({"launch_not_watched", "CUDA graphs that were instantiated for device launch",
+                      "launches that the GPU itself makes are not counted, and the counts of these graphs' kernels, "
+                      "and of those that launch them, may be wrong",
+                      graphs});
+  }
+  if (const std::int64_t launches = captured_; launches > 0) {
+    losses.push_back({"launch_not_watched", "launches during stream captures",
+                      "they cannot be told from captured ones; up to this many are not counted", launches});
+  }
+  return losses;
+}
+
+}  // namespace fa_profile::collect

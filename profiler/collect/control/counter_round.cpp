@@ -1,0 +1,283 @@
+#include "fa_profile/counter_round.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fa_profile/program_totals.h"
+
+namespace fa_profile::collect {
+namespace {
+
+// Classes measured in one round: each takes about 4 MB of the program's memory for the set "full".
+constexpr std::size_t kMostRangesOfARound = 24;
+// Of a kernel whose instructions are counted, which makes it some 50 times as long.
+constexpr double kLongestCountedNs = 5e6;
+// Launches without one to measure after which a pass ends.
+constexpr std::int64_t kPatienceLaunches = 1000;
+// So long the end of a launch is waited for.
+constexpr double kIdleAfterSeconds = 2.0;
+
+std::string SymbolOf(const std::string& key) { return key.substr(0, key.find(' ')); }
+
+}  // namespace
+
+bool CounterRound::Wants(const std::string& key) {
+  const auto known = classes_.find(key);
+  if (known != classes_.end() && known->second.turn == Class::Turn::kTaken) return false;
+  return !IsCollective(key) && program_.filter.Wants(key);
+}
+
+void CounterRound::Choose(std::span<const LaunchCandidate> candidates) {
+  for (const LaunchCandidate& candidate : candidates) {
+    if (candidate.share_ratio < program_.plan.least_share_ratio || chosen_.size() == kMostRangesOfARound ||
+        classes_taken_ >= program_.plan.max_classes) {
+      break;
+    }
+    // What does not come now may not come again.
+    if (candidate.recent < 2 || !Wants(candidate.name)) continue;
+    Class& chosen = classes_[candidate.name];
+    chosen.turn = Class::Turn::kTaken;
+    chosen.mean_ns = candidate.mean_ns;
+    chosen_.push_back(candidate.name);
+    ++classes_taken_;
+  }
+  if (chosen_.empty()) return;
+  round_ = Round::kChosen;
+  ticks_ = 0;
+}
+
+void CounterRound::Tick() {
+  if ((round_ != Round::kChosen && round_ != Round::kTaking) || ++ticks_ <= kMostTicksWithoutLaunch) return;
+  if (round_ == Round::kTaking) {
+    round_ = Round::kExpired;
+    return;
+  }
+  classes_taken_ -= static_cast<int>(chosen_.size());
+  ForgetChosen();
+}
+
+void CounterRound::ForgetChosen() {
+  for (const std::string& key : chosen_) classes_[key].turn = Class::Turn::kOpen;
+  chosen_.clear();
+  if (round_ != Round::kOver) round_ = Round::kIdle;
+}
+
+bool CounterRound::waits() const {
+  if (program_.plan.replay == Replay::kKernel) return classes_taken_ < program_.plan.max_classes;
+  return round_ == Round::kChosen || round_ == Round::kTaking || round_ == Round::kExpired;
+}
+
+std::optional<std::size_t> CounterRound::Chosen(const std::string& key) const {
+  const auto found = std::find(chosen_.begin(), chosen_.end(), key);
+  return found == chosen_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - chosen_.begin()));
+}
+
+LaunchUse CounterRound::Begin(const LaunchCall& call, const std::string& key, bool selected) {
+  if (!waits()) return LaunchUse::kNone;
+  if (program_.plan.replay == Replay::kKernel) return selected ? BeginReplay(call, key) : LaunchUse::kNone;
+  const std::optional<std::size_t> chosen = selected ? Chosen(key) : std::nullopt;
+  if (chosen && classes_[key].ends == Class::Ends::kUnknown) return BeginProbe(key);
+  return BeginPass(key, chosen && classes_[key].ends == Class::Ends::kAlone);
+}
+
+// CUPTI waits for the launch without a bound when the range ends. So one launch must show first that it does not wait
+// for another.
+LaunchUse CounterRound::BeginProbe(const std::string& key) {
+  if (!program_.idle.Wait()) return LaunchUse::kNone;
+  under_way_ = {Step::kProbe, key};
+  return LaunchUse::kProbed;
+}
+
+// Any launch may end a pass, or the round.
+LaunchUse CounterRound::BeginPass(const std::string& key, bool may_be_measured) {
+  const std::optional<std::size_t> index = may_be_measured ? Chosen(key) : std::nullopt;
+  if (round_ == Round::kChosen && (!index || !OpenPasses())) return LaunchUse::kNone;
+  const bool wanted = passes_->Wants(index);
+  if (!wanted && !passes_->stalled() && round_ != Round::kExpired) return LaunchUse::kNone;
+  if (!program_.idle.Wait()) return LaunchUse::kNone;
+  if (round_ == Round::kExpired || passes_->stalled()) {
+    if (passes_->EndPass() || round_ == Round::kExpired) {
+      EndRound();
+      return LaunchUse::kNone;
+    }
+  }
+  if (!wanted) return LaunchUse::kNone;
+  program_.api.StopTrace();  // with the activity API on, CUPTI runs another kernel inside the range
+  try {
+    passes_->Open(*index);
+  } catch (...) {
+    program_.api.StartTrace();
+    throw;
+  }
+  under_way_ = {Step::kRange, key};
+  ++ranges_;
+  ticks_ = 0;
+  program_.filter.OnMeasured();
+  return LaunchUse::kMeasured;
+}
+
+LaunchUse CounterRound::BeginReplay(const LaunchCall& call, const std::string& key) {
+  if (call.symbol == nullptr || !Wants(key)) return LaunchUse::kNone;
+  if (!OpenProfiler()) return LaunchUse::kNone;
+  classes_[key].turn = Class::Turn::kTaken;
+  session_->StartKernelRanges(*profiler_, 1);
+  under_way_ = {Step::kReplay, key};
+  under_way_.launch.kernel_name = call.symbol;
+  under_way_.launch.grid = call.grid;
+  under_way_.launch.block = call.block;
+  ++classes_taken_;
+  ++replayed_launches_;
+  program_.filter.OnMeasured();
+  return LaunchUse::kMeasured;
+}
+
+bool CounterRound::OpenPasses() {
+  if (!OpenProfiler()) return false;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < chosen_.size(); ++i) names.push_back("class " + std::to_string(i));
+  passes_.emplace(session_->plan(), *profiler_, std::move(names), kPatienceLaunches);
+  round_ = Round::kTaking;
+  return true;
+}
+
+// The plan is made once, before any launch is measured.
+bool CounterRound::OpenProfiler() {
+  ProgramApi& api = program_.api;
+  if (!program_.idle.Wait()) return false;
+  if (profiler_) return true;
+  api.RequireRoom();
+  api.StopTrace();
+  try {
+    api.PauseSampling();  // the hardware's counters serve one
+    if (!session_) session_.emplace(api.TakeCounters(), program_.plan.metrics);
+    api.BeginMeasuring();
+    profiler_ = api.TakeCounters().gpu.OpenRangeProfiler();
+  } catch (...) {
+    api.StartTrace();
+    throw;
+  }
+  api.StartTrace();
+  return true;
+}
+
+void CounterRound::End() {
+  UnderWay ended = std::exchange(under_way_, {});
+  switch (ended.step) {
+    case Step::kNone:
+      return;
+    case Step::kProbe:
+      return EndProbe(ended.key);
+    case Step::kRange:
+      return EndRange();
+    case Step::kReplay:
+      (void)profiler_->Stop();
+      measured_.push_back({profiler_->Decode(), {std::move(ended.key)}, {}, {}, std::move(ended.launch)});
+  }
+}
+
+void CounterRound::EndProbe(const std::string& key) {
+  if (program_.api.WaitIdle(kIdleAfterSeconds)) {
+    classes_[key].ends = Class::Ends::kAlone;
+    return;
+  }
+  classes_[key].ends = Class::Ends::kWaits;
+  program_.losses.push_back({"launch_not_measured", SymbolOf(key),
+                             "it did not end while nothing else was launched, so it cannot be measured alone", 1});
+}
+
+void CounterRound::EndRange() {
+  bool all = passes_->Close();
+  if (!all && program_.filter.over()) {  // no launch would end the round
+    (void)passes_->EndPass();
+    all = true;
+  }
+  program_.api.StartTrace();
+  if (all) EndRound();
+}
+
+void CounterRound::EndRound() {
+  TakeImage();
+  if (!instructions_.waits()) program_.api.EndMeasuring();
+}
+
+void CounterRound::TakeImage() {
+  Measured measured{profiler_->Decode(), {}, {}, {}};
+  for (std::size_t i = 0; i < chosen_.size(); ++i) {
+    Class& of_range = classes_[chosen_[i]];
+    if (passes_->passes_of(i) == 0) {  // without a range; it may come again
+      of_range.turn = Class::Turn::kOpen;
+      --classes_taken_;
+      continue;
+    }
+    measured.keys.push_back(chosen_[i]);
+    measured.names.push_back(passes_->wanted()[i]);
+    measured.passes.push_back(passes_->passes_of(i));
+    if (of_range.mean_ns > 0.0 && of_range.mean_ns <= kLongestCountedNs) instructions_.Ask(chosen_[i]);
+  }
+  passes_.reset();
+  profiler_.reset();  // another profiler may have the counters
+  chosen_.clear();
+  round_ = Round::kIdle;
+  if (!measured.keys.empty()) measured_.push_back(std::move(measured));
+}
+
+void CounterRound::CutShort() {
+  if (!passes_ || passes_->passes_taken() == 0) return;
+  try {
+    (void)passes_->EndPass();
+    TakeImage();
+  } catch (const std::exception& error) {
+    program_.losses.push_back({"counters_ended", "", error.what(), 1});
+  }
+}
+
+void CounterRound::Abandon() {
+  passes_.reset();
+  profiler_.reset();  // the counters are free again
+  under_way_ = {};
+  round_ = Round::kOver;
+}
+
+std::optional<CounterRound::Measured> CounterRound::TakeMeasured(bool at_end) {
+  // Of a class that was replayed the first record may still come; its case is made from the record.
+  const auto next = std::find_if(measured_.begin(), measured_.end(), [&](const Measured& one) {
+    return at_end || !one.launch || program_.classes.Knows(one.keys[0]);
+  });
+  if (next == measured_.end()) return std::nullopt;
+  Measured measured = std::move(*next);
+  measured_.erase(next);
+  return measured;
+}
+
+std::vector<DataLoss> CounterRound::Write(Measured measured) {
+  std::vector<MeasuredRange> ranges;
+  for (std::size_t i = 0; i < measured.keys.size(); ++i) {
+    ranges.push_back({program_.classes.CaseOf(measured.keys[i], measured.launch ? &*measured.launch : nullptr), "",
+                      i < measured.names.size() ? measured.names[i] : std::string()});
+  }
+  session_->Write(std::move(measured.data), ranges, /*keep_image=*/true);
+  const int passes = session_->plan().passes;
+  std::vector<DataLoss> losses;
+  for (std::size_t i = 0; i < measured.passes.size(); ++i) {
+    if (measured.passes[i] >= passes) continue;
+    losses.push_back({"pass_missing", SymbolOf(measured.keys[i]),
+                      "it was launched in " + std::to_string(measured.passes[i]) + " of " + std::to_string(passes) +
+                          " passes; metrics of the others are missing",
+                      passes - measured.passes[i]});
+  }
+  return losses;
+}
+
+std::vector<DataLoss> CounterRound::Losses(std::span<const LaunchCandidate> candidates) {
+  const CounterPlan& plan = program_.plan;
+  std::int64_t unmeasured = std::count_if(candidates.begin(), candidates.end(), [&](const LaunchCandidate& candidate) {
+    return candidate.share_ratio >= plan.least_share_ratio && Wants(candidate.name);
+  });
+  unmeasured = std::min<std::int64_t>(unmeasured, plan.max_classes - classes_taken_);
+  if (unmeasured <= 0 || plan.metrics.empty() || plan.replay != Replay::kUser) return {};
+  return {{"counters_not_measured",
+           plan.least_share_ratio > 0.0 ? "launch classes with 1 % of the kernel time or more" : "launch classes",
+           "the program ended, or they did not repeat; --replay kernel measures the first launch of each", unmeasured}};
+}
+
+}  // namespace fa_profile::collect

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fa_profile/counter_session.h"
+#include "fa_profile/instruction_round.h"
+#include "fa_profile/measured_program.h"
+#include "fa_profile/spread_session.h"
+
+namespace fa_profile::collect {
+
+/// Measures the counters of up to 24 launch classes at a time. Our own thread chooses them, the threads that launch
+/// take the passes, our own thread writes. All calls under the gate's lock, but for Write().
+///
+///     kIdle ── Choose() ──> kChosen ── Begin(): GPU idle ──> kTaking ── Tick(): 10 without a range ──> kExpired
+///       ^                      │                                │                                         │
+///       ├─ Tick(): 10 without ─┘         all passes are taken   │      Begin(): any launch, GPU idle      │
+///       └─ image to Write(), classes to InstructionRound::Ask() ┴─────────────────────────────────────────┘
+///
+/// Abandon() leads from everywhere to kOver: nothing is measured any more.
+///
+/// One launch, from Begin() to End():
+///
+///     kNone ─┬─ a chosen class of unknown end ──> kProbe ──> the class ends alone, or waits for others
+///            ├─ a class that this pass lacks  ──> kRange ──> the range is closed; it may end the pass and the round
+///            └─ Replay::kKernel, a new class  ──> kReplay ─> image to Write()
+class CounterRound {
+ public:
+  CounterRound(MeasuredProgram& program, InstructionRound& instructions)
+      : program_(program), instructions_(instructions) {}
+
+  // On our own thread.
+  /// Choose() may find classes.
+  bool MayChoose() const { return program_.plan.replay == Replay::kUser && round_ == Round::kIdle; }
+  /// What was not measured yet, of candidates with the largest share first.
+  void Choose(std::span<const LaunchCandidate> candidates);
+  /// Ten times a second.
+  void Tick();
+  /// What was measured in one image.
+  struct Measured {
+    CounterData data;
+    std::vector<std::string> keys;   ///< in the order of the ranges
+    std::vector<std::string> names;  ///< of the ranges; empty: CUPTI named them
+    std::vector<int> passes;         ///< taken of each; empty: all
+    std::optional<Launch> launch{};  ///< that CUPTI replayed
+  };
+  /// The next image to write; none: nothing is left, or the first record of its class may still come. `at_end`: nothing
+  /// comes any more.
+  std::optional<Measured> TakeMeasured(bool at_end);
+  /// Without the lock. Passes that are missing become losses. Throws Error.
+  std::vector<DataLoss> Write(Measured measured);
+
+  /// Launches are asked about.
+  bool waits() const;
+  /// Before a launch, on its thread. Not kNone: End() must come. `selected`: the user wants this one. Throws Error.
+  LaunchUse Begin(const LaunchCall& call, const std::string& key, bool selected);
+  /// After it. Throws Error: CUPTI failed, or the device reports an error.
+  void End();
+
+  /// A range profiler is open: to end it CUPTI waits for the GPU.
+  bool open() const { return profiler_ != nullptr; }
+  /// Passes are being taken.
+  bool taking() const { return passes_.has_value(); }
+  /// CUPTI's plan was made: from here on looks at launches take time.
+  bool planned() const { return session_.has_value(); }
+  /// Ends the pass that is under way, and keeps what was taken. With the GPU idle, between two launches. A failure is a
+  /// loss.
+  void CutShort();
+  /// Closes what is open, for good. What was measured before may be written.
+  void Abandon();
+  /// The chosen classes count as not measured.
+  void ForgetChosen();
+
+  /// At the end of the program, of classes that were never measured.
+  std::vector<DataLoss> Losses(std::span<const LaunchCandidate> candidates);
+  std::int64_t ranges() const { return ranges_; }
+  std::int64_t replayed_launches() const { return replayed_launches_; }
+
+ private:
+  enum class Round { kIdle, kChosen, kTaking, kExpired, kOver };
+  enum class Step { kNone, kProbe, kRange, kReplay };
+  struct UnderWay {
+    Step step = Step::kNone;
+    std::string key{};
+    Launch launch{};  // of kReplay
+  };
+  // A launch class, as far as it was looked at.
+  struct Class {
+    enum class Turn { kOpen, kTaken } turn = Turn::kOpen;                // kTaken: it is measured, or was
+    enum class Ends { kUnknown, kAlone, kWaits } ends = Ends::kUnknown;  // kWaits: for another launch
+    double mean_ns = 0.0;                                                // of a launch; 0: not known
+  };
+
+  bool Wants(const std::string& key);
+  LaunchUse BeginProbe(const std::string& key);
+  LaunchUse BeginPass(const std::string& key, bool selected);
+  LaunchUse BeginReplay(const LaunchCall& call, const std::string& key);
+  std::optional<std::size_t> Chosen(const std::string& key) const;
+  bool OpenProfiler();
+  bool OpenPasses();
+  void EndProbe(const std::string& key);
+  void EndRange();
+  void EndRound();
+  void TakeImage();
+
+  MeasuredProgram& program_;
+  InstructionRound& instructions_;
+  Round round_ = Round::kIdle;
+  UnderWay under_way_;
+  std::map<std::string, Class> classes_;  // by key
+  int classes_taken_ = 0;
+  std::vector<std::string> chosen_;  // keys of this round, in the order of its ranges
+  int ticks_ = 0;                    // since the last range
+  std::optional<CounterSession> session_;
+  std::unique_ptr<RangeProfiler> profiler_;
+  std::optional<SpreadSession> passes_;
+  std::deque<Measured> measured_;
+  std::int64_t ranges_ = 0;
+  std::int64_t replayed_launches_ = 0;
+};
+
+}  // namespace fa_profile::collect

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+namespace fa_profile::collect {
+
+/// A mutex that knows its holder. It is not recursive: who may hold it already asks IsMine() first.
+class GateLock {
+ public:
+  /// The calling thread holds it.
+  bool IsMine() const noexcept { return holder_.load() == std::this_thread::get_id(); }
+
+  // As a lock of the standard library, for std::unique_lock.
+  void lock() {
+    mutex_.lock();
+    holder_ = std::this_thread::get_id();
+  }
+  bool try_lock() {
+    if (!mutex_.try_lock()) return false;
+    holder_ = std::this_thread::get_id();
+    return true;
+  }
+  void unlock() {
+    holder_ = std::thread::id();
+    mutex_.unlock();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<std::thread::id> holder_{};
+};
+
+}  // namespace fa_profile::collect

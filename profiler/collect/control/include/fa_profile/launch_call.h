@@ -1,0 +1,23 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace fa_profile::collect {
+
+/// A kernel launch, or the launch of a CUDA graph, as the driver is asked for it.
+struct LaunchCall {
+  const char* symbol = nullptr;  ///< mangled name of the kernel, valid during the call; nullptr: a graph
+  std::array<int, 3> grid{};
+  std::array<int, 3> block{};
+  std::uint32_t graph = 0;  ///< CUPTI's id of the executable graph
+};
+
+/// How launches of a class are named before they are recorded: the mangled name and the sizes.
+std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid, const std::array<int, 3>& block);
+std::string GraphKey(std::uint32_t graph);
+/// LaunchKey() or GraphKey().
+std::string KeyOf(const LaunchCall& call);
+
+}  // namespace fa_profile::collect

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fa_profile/counter_round.h"
+#include "fa_profile/gate_lock.h"
+#include "fa_profile/instruction_round.h"
+#include "fa_profile/launch_counts.h"
+#include "fa_profile/measured_program.h"
+#include "fa_profile/sampling_end.h"
+
+namespace fa_profile::collect {
+
+/// Each launch of a program, of a kernel or of a graph, comes here before the driver is asked for it: it passes, or it
+/// runs alone, so that a range around it holds nothing else. Nothing runs alone while a stream of the process captures:
+/// CUPTI's work would invalidate the capture. No wait is unbounded.
+///
+/// A launch, on its thread:
+///
+///     Enter() ─┬─ not watched, a stream captures, nothing to measure ──────────> kPasses: no lock is kept
+///              ├─ InstructionRound::Begin(), else CounterRound::Begin(): kNone ─> kPasses
+///              └─ the same: kProbed, kMeasured ──> kAlone: the lock is kept ──> the driver's call ──> Leave()
+///
+/// What may be measured in the process:
+///
+///     kAll ─┬─ WatchRoom(): too little memory ──> kNothingNew ─┬─> kNothing ── Stop(), LeaveCupti() ──> kStopped
+///           └─ CUPTI fails, the GPU is never idle, ────────────┘
+///              the context ends, Finish()
+///
+/// kNothingNew: what an open round has is still written. kNothing: launches are counted. kStopped: launches are not
+/// looked at. A state may be left out, and none comes back.
+///
+/// Locks. The gate's lock guards the gate and both rounds; each call takes it for itself. A thread whose launch runs
+/// alone holds it from Enter() to Leave(): other threads' launches and captures and our own thread wait. Launches that
+/// the holder itself makes for CUPTI pass. Under this lock ProgramApi, LaunchFilter and LaunchClasses are called, which
+/// may take the lock of the recording's writer and then that of its totals. WatchLaunches() is called without it,
+/// because CUPTI waits there for callbacks, and CounterRound::Write(), because it takes long. LaunchCounts has locks of
+/// its own, which hold no other.
+class LaunchGate {
+ public:
+  LaunchGate(ProgramApi& api, LaunchFilter& filter, LaunchClasses& classes, CounterPlan plan);
+
+  // On the program's threads.
+  enum class Way { kPasses, kAlone };
+  /// Before the driver's launch call. kAlone: Leave() must come on this thread.
+  Way Enter(const LaunchCall& call) noexcept;
+  /// After it, whether it succeeded or not, and whatever Enter() said.
+  void Leave() noexcept;
+  /// Around the time in which a stream captures. Waits for a launch that runs alone.
+  void OnCaptureBegins(const void* stream) noexcept;
+  void OnCaptureEnded(const void* stream) noexcept;
+  void OnDeviceGraph() noexcept { counts_.OnDeviceGraph(); }
+  /// Before the recorded context is destroyed.
+  void OnContextEnds() noexcept;
+  /// Calls `work` under the lock, unless a stream captures or the lock is taken: it does not wait.
+  void IfNothingCaptures(const std::function<void()>& work) noexcept;
+
+  // On our own thread.
+  /// Ten times a second: chooses launch classes to measure, writes what was measured, and turns the watch of launches
+  /// off when nothing needs it. Throws Error: no file can be written.
+  void Tick();
+  /// Calls `work`, which switches callbacks of CUPTI, without the lock: CUPTI waits there for callbacks that are under
+  /// way. Launches pass meanwhile.
+  void WhileNothingIsWatched(const std::function<void()>& work);
+  /// Nothing is measured any more.
+  void Stop();
+  /// Without room to measure: nothing more is measured, and what an open round has is kept.
+  void WatchRoom();
+  /// Counters of a launch class may be measured at its next launch.
+  bool Measures();
+  bool IsCapturing();
+  /// Launches since the last call, but for those that were measured, and those that a stream captured. None unless
+  /// CounterPlan::counts_launches.
+  AskedLaunches TakeCounts();
+  /// Ends PC sampling for good, at a launch that finds the GPU idle. False: not yet, or never, as in a program that
+  /// launches from several threads.
+  bool EndSampling();
+  /// For another profiler in the program: takes what a pass that is under way has, writes, and ends all that CUPTI does
+  /// for us but its callbacks. False: a stream captures or the GPU is busy, and all goes on. Takes some seconds at
+  /// most, in which launches and captures wait. Throws Error: sampling did not end, or no file can be written.
+  bool LeaveCupti();
+
+  /// At the end of the program, on any of its threads, also in a signal handler inside a launch that runs alone: takes
+  /// what a pass that is under way has, and writes. The losses of the whole run. Throws Error: no file can be written.
+  std::vector<DataLoss> Finish();
+  /// Launches that were measured: the activity API does not see them, or without times.
+  std::int64_t measured_launches() const;
+  std::int64_t replayed_launches() const { return counters_.replayed_launches(); }
+  /// The time in which launches were measured since the last call.
+  std::int64_t TakeMeasuringNs() { return measuring_ns_.exchange(0); }
+
+ private:
+  using Lock = std::unique_lock<GateLock>;
+  enum class Watch { kOff, kOn };
+  enum class Recording { kAwaitsLaunch, kOpen };
+  enum class Measuring { kAll, kNothingNew, kNothing, kStopped };  // each allows less than the one before
+  // The launch that runs alone.
+  struct Alone {
+    enum class By { kNobody, kCounterRound, kInstructionRound } by = By::kNobody;
+    std::int64_t began_ns = 0;
+    int nested = 0;  // launches entered in it by its own thread
+  };
+  // What a launch of a thread that is known has to do. Read without the lock.
+  enum class Shortcut { kNone, kCount };
+
+  Lock Hold();
+  bool TakesShortcut(const LaunchCall& call) noexcept;
+  LaunchUse TryAlone(const LaunchCall& call, bool selected) noexcept;
+  LaunchUse Begin(const LaunchCall& call, bool selected);
+  void Count(const LaunchCall& call, int launches) noexcept;
+  bool CountsLaunches() const { return program_.plan.counts_launches && measuring_ != Measuring::kStopped; }
+  bool MayMeasure() const;
+  bool MeasuresLocked() const;
+  bool Selects(const LaunchCall& call);
+  void EndSamplingAtLaunch() noexcept;
+  void Allow(Measuring no_more_than);
+  void GiveUp(const char* why) noexcept;
+  void AddMeasuringTime(std::int64_t began_ns);
+  void StartWatching();
+  void Write(bool at_end);
+
+  MeasuredProgram program_;
+  InstructionRound instructions_;
+  CounterRound counters_;
+  LaunchCounts counts_;
+  SamplingEnd sampling_end_;
+  GateLock lock_;
+  std::atomic<Shortcut> shortcut_ = Shortcut::kNone;
+  Watch watch_ = Watch::kOn;
+  Recording recording_ = Recording::kAwaitsLaunch;
+  Measuring measuring_ = Measuring::kAll;
+  Alone alone_;
+  std::set<const void*> capturing_;
+  std::atomic<std::int64_t> measuring_ns_ = 0;
+};
+
+}  // namespace fa_profile::collect

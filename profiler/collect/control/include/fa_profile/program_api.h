@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fa_profile/collect_run.h"
+#include "fa_profile/launch_call.h"
+
+/// What the launch gate and its rounds ask of the program that they live in. profiler/inject implements it over CUPTI
+/// and CUDA; tests fake it.
+namespace fa_profile::collect {
+
+/// How the counters of a program are measured.
+struct CounterPlan {
+  std::vector<std::string> metrics;  ///< CUPTI names; empty: no counters
+  /// kUser: each repetition of a launch class takes the next pass, and nothing runs twice. kKernel: CUPTI replays the
+  /// first launch of each class.
+  Replay replay = Replay::kUser;
+  double least_share_ratio = 0.01;  ///< of the kernel time that a class must have to be measured with kUser
+  int max_classes = 0;              ///< launch classes whose counters are measured
+  bool counts_launches = false;     ///< all launches are counted, because only a sample of them is recorded
+  bool counts_instructions = false;
+};
+
+/// CUPTI, CUDA and the process. On the thread that launches, unless a function says otherwise; one thread at a time.
+class ProgramApi {
+ public:
+  virtual ~ProgramApi() = default;
+
+  /// Makes the recording, of the calling thread's context. False: this process is not recorded. Throws Error.
+  virtual bool OpenRecording() = 0;
+  /// What the calling thread launches now is part of the recording. Any thread, several at once.
+  virtual bool Records() noexcept = 0;
+  /// The activity API's clock. Any thread.
+  virtual std::int64_t NowNs() noexcept = 0;
+
+  /// Waits for the recorded context. False: it was not idle within `seconds`. Any thread. Throws Error.
+  virtual bool WaitIdle(double seconds) = 0;
+
+  /// The activity API records nothing from StopTrace() to StartTrace(). With the GPU idle.
+  virtual void StopTrace() noexcept = 0;
+  virtual void StartTrace() noexcept = 0;
+
+  /// PC sampling of the program. kHangs: CUPTI did not end it and may keep any caller waiting.
+  enum class Sampling { kOff, kOn, kHangs };
+  virtual Sampling sampling() = 0;
+  /// Makes room for counters. With the GPU idle, while nothing launches, no stream captures and no activity is
+  /// recorded. Throws Error: it did not end.
+  virtual void PauseSampling() = 0;
+  /// Samples count no more. Any thread.
+  virtual void EndSampling() noexcept = 0;
+
+  /// Throws Error: the program limits its memory, and measuring would need more than is left. Any thread.
+  virtual void RequireRoom() = 0;
+  /// The GPU's counters, and where what they measure is written. While sampling is paused. Throws Error: another
+  /// process has the counters, no permission.
+  virtual CollectRun& TakeCounters() = 0;
+  /// From here on to EndMeasuring() each launch of the program takes longer. Throws Error.
+  virtual void BeginMeasuring() = 0;
+  /// Launches are as fast as before, and PC samples are taken again.
+  virtual void EndMeasuring() noexcept = 0;
+  /// The recorded context is being destroyed: nothing of it may be used.
+  virtual void OnContextLost() noexcept = 0;
+
+  /// The counts of a launch class (LaunchKey()), to be written with its PC samples. `dropped`: records that CUPTI lost.
+  virtual void AddCounts(const std::string& key, std::vector<CountedPc> pcs, std::uint64_t dropped) = 0;
+
+  // On our own thread, without a lock that a callback of CUPTI takes.
+  /// Whether launches come to the gate.
+  virtual void WatchLaunches(bool on) noexcept = 0;
+
+  // On our own thread, while launches and captures wait.
+  /// Waits for all contexts that CUPTI works in. False: they were not idle within `seconds` each.
+  virtual bool WaitAllIdle(double seconds) = 0;
+  /// Makes the recorded context current.
+  virtual void EnterContext() noexcept = 0;
+  /// Ends all that CUPTI does for us but its callbacks. Throws Error: sampling did not end.
+  virtual void LeaveCupti() = 0;
+};
+
+/// Which launches the user wants measured. Under the gate's lock.
+class LaunchFilter {
+ public:
+  virtual ~LaunchFilter() = default;
+  /// Launches are to be asked about one by one. If not, all of a class that is wanted may be measured.
+  virtual bool asks() const = 0;
+  /// The launch that the calling thread is about to make may be measured. Counts it.
+  virtual bool Takes(const LaunchCall& call) = 0;
+  /// A launch was measured.
+  virtual void OnMeasured() = 0;
+  /// As many as wanted were measured.
+  virtual bool over() const = 0;
+  /// Counters of this class, or of this graph, are wanted.
+  virtual bool Wants(const std::string& key) = 0;
+  /// At the end: what was asked for and never came.
+  virtual std::vector<DataLoss> Losses() const = 0;
+};
+
+/// A launch class or a graph with its share of the kernel time so far.
+struct LaunchCandidate {
+  std::string name;  ///< as LaunchKey() or GraphKey() name it
+  double share_ratio = 0.0;
+  std::int64_t launches = 0;
+  std::int64_t recent = 0;  ///< of them since the last call
+  double mean_ns = 0.0;     ///< of a launch of a class; 0: a graph
+};
+
+/// The launch classes of the recording. Any thread.
+class LaunchClasses {
+ public:
+  virtual ~LaunchClasses() = default;
+  /// Those with the largest share first.
+  virtual std::vector<LaunchCandidate> Candidates() = 0;
+  /// Whether a launch of the class was recorded.
+  virtual bool Knows(const std::string& key) const = 0;
+  /// The case of a launch class or a graph, written when it is new. Throws Error. `launch`: of a class whose launches
+  /// may all be without a record, as those are that CUPTI replays; its kernel_name is mangled.
+  virtual std::int64_t CaseOf(const std::string& key, const Launch* launch) = 0;
+};
+
+}  // namespace fa_profile::collect

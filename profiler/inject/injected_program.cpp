@@ -1,0 +1,170 @@
+#include "injected_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "fa_profile/address_space.h"
+#include "fa_profile/counter_lock.h"
+#include "fa_profile/cupti_api.h"
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/nvtx_callbacks.h"
+#include "fa_profile/program_trace.h"
+#include "fa_profile/units.h"
+
+namespace fa_profile::inject {
+namespace {
+
+collect::CounterPlan CountersOf(const InjectPlan& plan) {
+  collect::CounterPlan counters;
+  if (plan.replay != ProgramReplay::kNone) counters.metrics = plan.metrics;
+  counters.replay = plan.replay == ProgramReplay::kKernel ? collect::Replay::kKernel : collect::Replay::kUser;
+  counters.least_share_ratio = plan.least_share_ratio;
+  counters.max_classes = plan.max_classes;
+  counters.counts_launches = plan.record_all_s < kRecordAlways;
+  counters.counts_instructions = plan.phases;
+  return counters;
+}
+
+}  // namespace
+
+InjectedProgram::InjectedProgram(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler)
+    : plan_(plan),
+      recording_(recording),
+      sampler_(sampler),
+      filter_(plan),
+      gate_(*this, filter_, recording, CountersOf(plan)) {}
+
+void InjectedProgram::WatchRanges() {
+  if (ranges_ == Ranges::kWatched || !collect::ProcessNvtxRanges().in_use()) return;
+  gate_.WhileNothingIsWatched([] { collect::WatchRanges(); });
+  ranges_ = Ranges::kWatched;
+}
+
+void InjectedProgram::OnProfiler(bool on) noexcept {
+  const std::int64_t now_ns = collect::ActivityClockNs();
+  on ? recording_.BeginWork(now_ns) : recording_.EndWork(now_ns);
+}
+
+// Not while a stream captures, in whatever context: sampling would invalidate the capture when it begins.
+void InjectedProgram::OnContextBegins(const void* context) noexcept {
+  gate_.IfNothingCaptures([&] { sampler_.OnContextBegins(context); });
+}
+
+void InjectedProgram::OnContextEnds(const void* context) noexcept {
+  sampler_.OnContextEnds(context);
+  // The driver may hold locks that a launch under way needs: no wait for contexts that are not ours.
+  if (context == context_) gate_.OnContextEnds();
+}
+
+// The first process that records takes the name as it is.
+bool InjectedProgram::OpenRecording() {
+  const char* const folder = std::getenv(kInjectFolder);
+  const std::filesystem::path told = folder != nullptr ? folder : "";
+  const int claim = open((told / kInjectFirst).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (claim >= 0) close(claim);
+  if (claim < 0 && !plan_.children) return false;
+  context_ = collect::ContextOfThisThread();
+  sampler_.OnRecordedContext(context_);
+  device_ = collect::OpenCurrentDevice();
+  const std::string path = ExpandOutput(plan_.output, claim >= 0);
+  const std::string kept_aside = recording_.Create(path, device_);
+  std::ofstream(told / kInjectRecordings, std::ios::app) << path + (kept_aside.empty() ? "" : '\t' + kept_aside) + '\n';
+  return true;
+}
+
+bool InjectedProgram::Records() noexcept { return recording_.works() && collect::ContextOfThisThread() == context_; }
+
+std::int64_t InjectedProgram::NowNs() noexcept { return collect::ActivityClockNs(); }
+
+bool InjectedProgram::WaitIdle(double seconds) {
+  if (!idle_) idle_.emplace();
+  return idle_->Wait(seconds);
+}
+
+// Of a graph launch whose records were not handed over by then, all kernels end when recording begins again: each 0.1 s
+// long, or more (H200, driver 580.159.04).
+void InjectedProgram::StopTrace() noexcept {
+  collect::StopTrace();
+  collect::FlushTrace();
+}
+
+// CUPTI keeps whoever calls it while the end of sampling hangs.
+void InjectedProgram::StartTrace() noexcept {
+  if (sampler_.hangs()) return;
+  try {
+    collect::StartTrace(&recording_);
+  } catch (const std::exception&) {
+    recording_.OnLostWork(1);
+  }
+}
+
+collect::ProgramApi::Sampling InjectedProgram::sampling() {
+  if (sampler_.hangs()) return Sampling::kHangs;
+  return sampler_.closed() ? Sampling::kOff : Sampling::kOn;
+}
+
+void InjectedProgram::RequireRoom() {
+  const std::optional<std::int64_t> left = AddressSpaceLeft();
+  if (!left || *left >= kRoomToMeasureBytes) return;
+  throw Error(
+      fmt::format("the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left, and measuring takes up to {}",
+                  FormatValue(static_cast<double>(*left), "bytes"),
+                  FormatValue(static_cast<double>(kRoomToMeasureBytes), "bytes")));
+}
+
+collect::CollectRun& InjectedProgram::TakeCounters() {
+  if (!run_) {
+    collect::RequireCounters(context_);
+    gpu_ = collect::OpenGpuApi(device_, /*flush_cache=*/false, plan_.cache_dir);
+    run_.emplace(collect::CollectRun{device_, *gpu_, recording_});
+  }
+  return *run_;
+}
+
+void InjectedProgram::BeginMeasuring() {
+  if (!use_) use_.emplace();
+}
+
+void InjectedProgram::EndMeasuring() noexcept {
+  use_.reset();
+  sampler_.Open();
+}
+
+void InjectedProgram::OnContextLost() noexcept {
+  use_.reset();
+  context_ = nullptr;
+}
+
+void InjectedProgram::AddCounts(const std::string& key, std::vector<collect::CountedPc> pcs, std::uint64_t dropped) {
+  sampler_.AddCounts(key, std::move(pcs), dropped);
+}
+
+bool InjectedProgram::WaitAllIdle(double seconds) {
+  bool idle = true;
+  for (const void* const context : std::set<const void*>{context_.load(), sampler_.context()}) {
+    idle = idle && (context == nullptr || collect::DeviceIdle(context).Wait(seconds));
+  }
+  return idle;
+}
+
+void InjectedProgram::EnterContext() noexcept {
+  if (context_ != nullptr) collect::SetContextOfThisThread(context_);
+}
+
+void InjectedProgram::LeaveCupti() {
+  use_.reset();
+  collect::StopTrace();
+  collect::FlushTraceAtExit();         // a buffer that CUPTI kept would come to the next profiler
+  sampler_.Close(sampler_.context());  // last: nothing may be recorded, and it may never end
+  sampler_.Stop();
+}
+
+}  // namespace fa_profile::inject

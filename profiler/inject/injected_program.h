@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fa_profile/device_idle.h"
+#include "fa_profile/inject_protocol.h"
+#include "fa_profile/launch_gate.h"
+#include "fa_profile/launch_hook.h"
+#include "fa_profile/profiler_use.h"
+#include "program_filter.h"
+#include "program_recording.h"
+#include "program_sampler.h"
+
+namespace fa_profile::inject {
+
+/// The program that this library was loaded into: what CUPTI tells of it goes to its launch gate, its sampler and its
+/// recording, and what the gate asks of CUPTI, CUDA and the process is done here.
+class InjectedProgram final : public collect::ProgramObserver, private collect::ProgramApi {
+ public:
+  /// What a counter round may take with CUPTI's libraries. Where less is left, allocations would fail inside CUPTI, and
+  /// stacks could not grow: the program would end by a segmentation fault.
+  static constexpr std::int64_t kRoomToMeasureBytes = std::int64_t{1} << 30U;
+
+  /// `sampler` is closed while counters are measured.
+  InjectedProgram(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler);
+
+  collect::LaunchGate& gate() { return gate_; }
+  /// collect::WatchRanges(), once the program uses NVTX. On our own thread.
+  void WatchRanges();
+
+  void OnLaunch(const collect::LaunchCall& call) noexcept override { (void)gate_.Enter(call); }
+  void OnLaunched() noexcept override { gate_.Leave(); }
+  void OnCaptureBegins(const void* stream) noexcept override { gate_.OnCaptureBegins(stream); }
+  void OnCaptureEnded(const void* stream) noexcept override { gate_.OnCaptureEnded(stream); }
+  void OnDeviceGraph() noexcept override { gate_.OnDeviceGraph(); }
+  void OnProfiler(bool on) noexcept override;
+  void OnContextBegins(const void* context) noexcept override;
+  void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept override { sampler_.OnModuleLoaded(cubin); }
+  void OnContextEnds(const void* context) noexcept override;
+
+ private:
+  bool OpenRecording() override;
+  bool Records() noexcept override;
+  std::int64_t NowNs() noexcept override;
+  bool WaitIdle(double seconds) override;
+  void StopTrace() noexcept override;
+  void StartTrace() noexcept override;
+  Sampling sampling() override;
+  void PauseSampling() override { sampler_.Close(context_); }
+  void EndSampling() noexcept override { sampler_.Stop(); }
+  void RequireRoom() override;
+  collect::CollectRun& TakeCounters() override;
+  void BeginMeasuring() override;
+  void EndMeasuring() noexcept override;
+  void OnContextLost() noexcept override;
+  void AddCounts(const std::string& key, std::vector<collect::CountedPc> pcs, std::uint64_t dropped) override;
+  void WatchLaunches(bool on) noexcept override { collect::WatchLaunches(on); }
+  bool WaitAllIdle(double seconds) override;
+  void EnterContext() noexcept override;
+  void LeaveCupti() override;
+
+  const InjectPlan& plan_;
+  ProgramRecording& recording_;
+  ProgramSampler& sampler_;
+  std::atomic<const void*> context_ = nullptr;  // that is recorded
+  Device device_;
+  std::unique_ptr<collect::GpuApi> gpu_;
+  std::optional<collect::CollectRun> run_;
+  std::optional<collect::DeviceIdle> idle_;
+  std::optional<collect::ProfilerUse> use_;  // while counters are measured
+  enum class Ranges { kUnwatched, kWatched } ranges_ = Ranges::kUnwatched;
+  ProgramFilter filter_;
+  collect::LaunchGate gate_;
+};
+
+}  // namespace fa_profile::inject

@@ -1,0 +1,610 @@
+// Launches of a program before its gate, on a program and a GPU that are faked.
+#include "fa_profile/launch_gate.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "fake_program.h"
+
+namespace fa_profile::collect::launch_gate_test {
+namespace {
+
+using Way = LaunchGate::Way;
+
+const LaunchCall kA = KernelLaunch("a");
+const LaunchCall kB = KernelLaunch("b");
+
+class LaunchGateTest : public testing::Test {
+ protected:
+  explicit LaunchGateTest(CounterPlan plan = {{"x.sum"}, Replay::kUser, 0.01, 8, false, false}) {
+    program_.gpu.passes_needed = 2;
+    gate_.emplace(program_, program_, program_, std::move(plan));
+  }
+
+  static std::string NameOf(const LaunchCall& call) { return call.symbol != nullptr ? call.symbol : "graph"; }
+  // The driver's call of a thread of the program.
+  Way Launch(const LaunchCall& call) {
+    const Way way = gate_->Enter(call);
+    program_.gpu.calls.push_back(NameOf(call));
+    gate_->Leave();
+    return way;
+  }
+  // Launches were seen, our thread chose these classes, and each was probed: the next launch of one opens a range.
+  void ChooseProbed(const std::vector<LaunchCall>& calls) {
+    (void)Launch(calls.front());
+    for (const LaunchCall& call : calls) program_.AddCandidate(KeyOf(call));
+    gate_->Tick();
+    for (const LaunchCall& call : calls) ASSERT_EQ(Launch(call), Way::kAlone);
+    (void)program_.gpu.TakeCalls();
+  }
+  // The next launch of `kA` takes the second pass.
+  void TakeFirstPass() {
+    ChooseProbed({kA});
+    ASSERT_EQ(Launch(kA), Way::kAlone);
+    (void)program_.gpu.TakeCalls();
+  }
+  std::string Kinds(const std::vector<DataLoss>& losses) {
+    std::string kinds;
+    for (const DataLoss& loss : losses) kinds += (kinds.empty() ? "" : " ") + loss.kind;
+    return kinds;
+  }
+  std::int64_t Counted() {
+    std::int64_t all = 0;
+    const AskedLaunches asked = gate_->TakeCounts();
+    for (const auto& [kernel, launches] : asked.kernels) all += launches;
+    for (const auto& [graph, launches] : asked.graphs) all += launches;
+    return all;
+  }
+
+  FakeProgram program_;
+  std::optional<LaunchGate> gate_;
+};
+
+TEST_F(LaunchGateTest, TheFirstLaunchOpensTheRecordingAndPasses) {
+  gate_->Tick();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "") << "nothing is done before it";
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "recording a a");
+}
+
+TEST_F(LaunchGateTest, AProcessThatIsNotRecordedIsNotMeasuredWithoutAWord) {
+  program_.recorded = false;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(program_.gpu.TakeCalls(), "recording no-samples a a");
+  EXPECT_FALSE(gate_->Measures());
+}
+
+TEST_F(LaunchGateTest, ARecordingThatCannotBeOpenedIsSaidOnce) {
+  program_.gpu.failing_call = "recording";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "fa-profile: no counters are measured any more: cuptiFake failed with CUPTI_ERROR_UNKNOWN: recording "
+            "failed\n");
+  EXPECT_EQ(program_.gpu.Count("recording"), 1);
+}
+
+TEST_F(LaunchGateTest, WithoutClassesToMeasureTheWatchOfLaunchesEndsAndBeginsWithThem) {
+  (void)Launch(kA);
+  gate_->Tick();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "recording a -watch");
+  gate_->Tick();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "");
+  program_.AddCandidate(KeyOf(kA));
+  gate_->Tick();
+  EXPECT_TRUE(gate_->Measures());
+  EXPECT_EQ(program_.gpu.TakeCalls(), "+watch");
+}
+
+TEST_F(LaunchGateTest, AChosenClassIsProbedAndThenMeasuredPassByPass) {
+  (void)Launch(kA);
+  program_.AddCandidate(KeyOf(kA));
+  gate_->Tick();
+  EXPECT_EQ(Launch(kA), Way::kAlone) << "the probe";
+  (void)program_.gpu.TakeCalls();
+  EXPECT_EQ(Launch(kB), Way::kPasses);
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  EXPECT_EQ(program_.gpu.TakeCalls(),
+            "b room -trace -samples counters plan +measuring counters open:ranges +trace user:1 "
+            "-trace start [class 0 a ] stop +trace");
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "-trace start [class 0 a ] stop +trace decode close:ranges -measuring");
+  gate_->Tick();
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U);
+  EXPECT_EQ(gate_->measured_launches(), 2);
+  EXPECT_EQ(Kinds(gate_->Finish()), "");
+}
+
+TEST_F(LaunchGateTest, AGraphLaunchIsMeasuredAsAWhole) {
+  const LaunchCall graph = GraphLaunch(7);
+  ChooseProbed({graph});
+  EXPECT_EQ(Launch(graph), Way::kAlone);
+  EXPECT_EQ(Launch(GraphLaunch(8)), Way::kPasses);
+  EXPECT_EQ(Launch(graph), Way::kAlone);
+  gate_->Tick();
+  EXPECT_EQ(program_.cases, std::vector<std::string>{"CUDA graph 7"});
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U);
+}
+
+TEST_F(LaunchGateTest, LaunchesOfOurOwnPassInsideTheOneThatRunsAlone) {
+  ChooseProbed({kA});
+  ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
+  EXPECT_EQ(gate_->Enter(kA), Way::kPasses);
+  EXPECT_EQ(gate_->Enter(kB), Way::kPasses);
+  gate_->Leave();
+  gate_->Leave();
+  EXPECT_EQ(program_.gpu.Count("]"), 0);
+  gate_->Leave();
+  EXPECT_EQ(program_.gpu.Count("]"), 1);
+}
+
+// What a test cannot wait for is a thread that waits; but if it did not, its launch would be in the range.
+TEST_F(LaunchGateTest, ALaunchOfASecondThreadWaitsUntilTheRangeIsClosed) {
+  ChooseProbed({kA});
+  ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
+  std::atomic<bool> comes = false;
+  std::thread second([&] {
+    comes = true;
+    EXPECT_EQ(Launch(kB), Way::kPasses);
+  });
+  while (!comes) std::this_thread::yield();
+  (void)program_.gpu.TakeCalls();
+  program_.gpu.calls.emplace_back("a");
+  gate_->Leave();
+  second.join();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "a ] stop +trace b");
+}
+
+TEST_F(LaunchGateTest, BetweenTwoRangesALaunchOfASecondThreadPasses) {
+  TakeFirstPass();
+  std::thread([&] {
+    EXPECT_EQ(Launch(kB), Way::kPasses);
+    EXPECT_EQ(Launch(kA), Way::kAlone) << "and takes the pass if it is its turn";
+  }).join();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "b -trace start [class 0 a ] stop +trace decode close:ranges -measuring");
+}
+
+TEST_F(LaunchGateTest, ALeaveOfAThreadThatDidNotEnterDoesNothing) {
+  ChooseProbed({kA});
+  ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
+  std::thread([&] { gate_->Leave(); }).join();
+  EXPECT_EQ(program_.gpu.Count("]"), 0);
+  gate_->Leave();
+  EXPECT_EQ(program_.gpu.Count("]"), 1);
+}
+
+// The driver tells of its end as of any other's.
+TEST_F(LaunchGateTest, ALaunchThatTheDriverRefusesClosesItsRange) {
+  ChooseProbed({kA});
+  ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
+  gate_->Leave();
+  EXPECT_EQ(program_.gpu.Count("]"), 1);
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
+TEST_F(LaunchGateTest, ALaunchThatCrashesTheDeviceEndsMeasuringAndTheProgramGoesOn) {
+  TakeFirstPass();
+  program_.gpu.failing_call = "]";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "fa-profile: no counters are measured any more: cuptiFake failed with CUPTI_ERROR_UNKNOWN: ] failed\n");
+  EXPECT_EQ(program_.gpu.TakeCalls(), "-trace start [class 0 a ] +trace close:ranges -measuring");
+  EXPECT_FALSE(gate_->Measures());
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Kinds(gate_->Finish()), "counters_ended counters_not_measured");
+}
+
+TEST_F(LaunchGateTest, CountersThatAnotherProcessHasEndMeasuring) {
+  ChooseProbed({kA});
+  program_.gpu.failing_call = "counters";
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "room -trace -samples counters +trace -measuring a");
+  EXPECT_FALSE(gate_->Measures());
+}
+
+TEST_F(LaunchGateTest, ACounterThatIsUnavailableIsALossAndTheRoundGoesOn) {
+  program_.gpu.refused = {{"metric_unavailable", "y.sum", "unknown", 1}};
+  TakeFirstPass();
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  gate_->Tick();
+  EXPECT_EQ(Kinds(program_.built.recording.losses), "metric_unavailable");
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U);
+}
+
+TEST_F(LaunchGateTest, AGpuThatIsNeverIdleEndsMeasuring) {
+  ChooseProbed({kA});
+  program_.idle = {false};
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < IdleWait::kMostTries; ++i) EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "fa-profile: no counters are measured any more: the GPU does not become idle, so no launch can be measured "
+            "alone\n");
+  EXPECT_FALSE(gate_->Measures());
+  EXPECT_EQ(Kinds(gate_->Finish()), "counters_ended counters_not_measured launch_not_measured");
+}
+
+TEST_F(LaunchGateTest, WhileAStreamCapturesLaunchesPassAndTheRoundGoesOnAfterIt) {
+  TakeFirstPass();
+  const int streams[2] = {};
+  gate_->OnCaptureBegins(&streams[0]);
+  gate_->OnCaptureBegins(&streams[1]);
+  EXPECT_TRUE(gate_->IsCapturing());
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  gate_->OnCaptureEnded(&streams[0]);
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "a a") << "nothing of CUPTI";
+  gate_->OnCaptureEnded(&streams[1]);
+  EXPECT_FALSE(gate_->IsCapturing());
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
+TEST_F(LaunchGateTest, ACaptureWaitsUntilTheRangeIsClosed) {
+  ChooseProbed({kA});
+  ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
+  std::atomic<bool> comes = false;
+  std::thread second([&] {
+    comes = true;
+    gate_->OnCaptureBegins(this);
+    program_.gpu.calls.emplace_back("capture");
+  });
+  while (!comes) std::this_thread::yield();
+  gate_->Leave();
+  second.join();
+  EXPECT_EQ(program_.gpu.calls.back(), "capture");
+  EXPECT_TRUE(gate_->IsCapturing());
+}
+
+TEST_F(LaunchGateTest, WhatMustNotDisturbACaptureIsLeftOut) {
+  int done = 0;
+  gate_->IfNothingCaptures([&] { ++done; });
+  EXPECT_EQ(done, 1);
+  gate_->OnCaptureBegins(this);
+  gate_->IfNothingCaptures([&] { ++done; });
+  EXPECT_EQ(done, 1);
+  gate_->OnCaptureEnded(this);
+  ChooseProbed({kA});
+  ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
+  std::thread([&] { gate_->IfNothingCaptures([&] { ++done; }); }).join();
+  EXPECT_EQ(done, 1) << "it does not wait for a launch that runs alone";
+  gate_->IfNothingCaptures([&] { ++done; });
+  EXPECT_EQ(done, 2) << "but is done on the thread of that launch";
+  gate_->Leave();
+}
+
+// Its kernels come no more.
+TEST_F(LaunchGateTest, AModuleThatIsUnloadedInTheMiddleOfARoundEndsItWithWhatWasMeasured) {
+  ChooseProbed({kA, kB});
+  (void)Launch(kA);
+  (void)Launch(kB);
+  (void)Launch(kA);
+  for (int i = 0; i <= kMostTicksWithoutLaunch; ++i) gate_->Tick();
+  (void)program_.gpu.TakeCalls();
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "stop decode close:ranges -measuring a");
+  gate_->Tick();
+  EXPECT_EQ(program_.built.recording.ranges.size(), 2U);
+  EXPECT_EQ(Kinds(gate_->Finish()), "pass_missing");
+}
+
+TEST_F(LaunchGateTest, AContextThatEndsWhileARoundIsOpenEndsMeasuring) {
+  TakeFirstPass();
+  testing::internal::CaptureStderr();
+  gate_->OnContextEnds();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "fa-profile: no counters are measured any more: the program destroyed its CUDA context\n");
+  EXPECT_EQ(program_.gpu.TakeCalls(), "close:ranges context-lost -measuring");
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Kinds(gate_->Finish()), "counters_ended counters_not_measured");
+}
+
+TEST_F(LaunchGateTest, AContextThatEndsBetweenRoundsEndsMeasuringWithoutAWord) {
+  ChooseProbed({kA});
+  testing::internal::CaptureStderr();
+  gate_->OnContextEnds();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_FALSE(gate_->Measures());
+}
+
+TEST_F(LaunchGateTest, TheExitOfTheProgramKeepsTheCompletePassesOfAnOpenRound) {
+  TakeFirstPass();
+  EXPECT_EQ(Kinds(gate_->Finish()), "pass_missing");
+  EXPECT_EQ(program_.gpu.TakeCalls(), "decode close:ranges");
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U);
+  EXPECT_EQ(Launch(kA), Way::kPasses) << "of a thread that goes on";
+}
+
+TEST_F(LaunchGateTest, TheExitOfTheProgramWithoutACompletePassIsALoss) {
+  ChooseProbed({kA, kB});
+  (void)Launch(kA);
+  EXPECT_EQ(Kinds(gate_->Finish()), "counters_not_measured");
+  EXPECT_TRUE(program_.built.recording.ranges.empty());
+}
+
+TEST_F(LaunchGateTest, TheExitOfTheProgramDoesNotWaitForABusyGpu) {
+  TakeFirstPass();
+  program_.idle = {false};
+  program_.waits.clear();
+  EXPECT_EQ(Kinds(gate_->Finish()), "counters_not_measured");
+  EXPECT_EQ(program_.waits, std::vector<double>{0.2});
+  EXPECT_EQ(program_.gpu.TakeCalls(), "") << "nothing of CUPTI";
+}
+
+// A signal handler calls exit() in the middle of it, on its thread.
+TEST_F(LaunchGateTest, AnExitInsideALaunchThatRunsAloneDoesNotWaitForIt) {
+  TakeFirstPass();
+  ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
+  (void)program_.gpu.TakeCalls();
+  EXPECT_EQ(Kinds(gate_->Finish()), "counters_not_measured");
+  EXPECT_EQ(program_.gpu.TakeCalls(), "") << "nothing of CUPTI";
+  EXPECT_EQ(Counted(), 0) << "the lock is free";
+}
+
+TEST_F(LaunchGateTest, AfterStopLaunchesAreNotLookedAt) {
+  TakeFirstPass();
+  gate_->Stop();
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_FALSE(gate_->Measures());
+  EXPECT_EQ(program_.gpu.TakeCalls(), "a");
+  EXPECT_EQ(Kinds(gate_->Finish()), "pass_missing") << "what was taken before is kept";
+}
+
+TEST_F(LaunchGateTest, WithTooLittleMemoryNothingNewIsMeasuredAndWhatWasTakenIsKept) {
+  TakeFirstPass();
+  program_.gpu.failing_call = "room";
+  gate_->WatchRoom();
+  gate_->WatchRoom();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "room") << "once";
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Kinds(gate_->Finish()), "counters_ended pass_missing");
+}
+
+TEST_F(LaunchGateTest, AnotherProfilerGetsCuptiAfterTheImageOfAnOpenRound) {
+  TakeFirstPass();
+  EXPECT_TRUE(gate_->LeaveCupti());
+  EXPECT_EQ(program_.gpu.TakeCalls(), "context decode close:ranges leave");
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U);
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "a");
+}
+
+TEST_F(LaunchGateTest, WhileTheGpuIsBusyCuptiIsNotLeftAndARoundGoesOn) {
+  TakeFirstPass();
+  program_.idle = {false, true};
+  EXPECT_FALSE(gate_->LeaveCupti());
+  EXPECT_EQ(program_.gpu.TakeCalls(), "");
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
+TEST_F(LaunchGateTest, WhileAStreamCapturesCuptiIsNotLeft) {
+  TakeFirstPass();
+  gate_->OnCaptureBegins(this);
+  EXPECT_FALSE(gate_->LeaveCupti());
+  gate_->OnCaptureEnded(this);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "");
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
+TEST_F(LaunchGateTest, WithNothingOpenCuptiIsLeftWhileTheGpuIsBusy) {
+  (void)Launch(kA);
+  program_.sampled = ProgramApi::Sampling::kOff;
+  program_.idle = {false};
+  EXPECT_TRUE(gate_->LeaveCupti());
+}
+
+TEST_F(LaunchGateTest, CallbacksAreSwitchedWhileNothingIsMeasured) {
+  ChooseProbed({kA});
+  gate_->WhileNothingIsWatched([&] { EXPECT_EQ(Launch(kA), Way::kPasses); });
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
+TEST_F(LaunchGateTest, TheTimeOfMeasuringIsKnownFromThePlanOn) {
+  program_.step_ns = 1'000'000;
+  ChooseProbed({kA});
+  EXPECT_EQ(gate_->TakeMeasuringNs(), 0);
+  (void)Launch(kA);
+  EXPECT_EQ(gate_->TakeMeasuringNs(), 1'000'000);
+  EXPECT_EQ(gate_->TakeMeasuringNs(), 0);
+}
+
+TEST_F(LaunchGateTest, ALaunchOutsideTheRecordedContextPasses) {
+  TakeFirstPass();
+  program_.records = false;
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  program_.records = true;
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
+TEST_F(LaunchGateTest, LaunchesThatTheUserLeftOutPass) {
+  TakeFirstPass();
+  program_.asks_one_by_one = true;
+  program_.takes = false;
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  program_.takes = true;
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
+class InstructionsAtTheGateTest : public LaunchGateTest {
+ protected:
+  InstructionsAtTheGateTest() : LaunchGateTest({{"x.sum"}, Replay::kUser, 0.01, 8, false, true}) {
+    program_.gpu.passes_needed = 1;
+    program_.gpu.sass_metrics.clear();
+  }
+};
+
+TEST_F(InstructionsAtTheGateTest, AfterItsCountersTheInstructionsOfAClassAreCounted) {
+  ChooseProbed({kA});
+  (void)Launch(kA);
+  EXPECT_TRUE(gate_->Measures());
+  (void)program_.gpu.TakeCalls();
+  EXPECT_EQ(Launch(kB), Way::kPasses);
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "b -trace counters open:counter: start a take stop +trace -measuring");
+  EXPECT_FALSE(gate_->Measures());
+  EXPECT_EQ(gate_->measured_launches(), 2);
+}
+
+TEST_F(InstructionsAtTheGateTest, ARoundThatFailsLeavesNothingDue) {
+  ChooseProbed({kA, kB});
+  (void)Launch(kA);
+  (void)Launch(kB);
+  program_.idle = {false};
+  for (int i = 0; i < IdleWait::kMostTries; ++i) EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_FALSE(gate_->Measures());
+  EXPECT_EQ(Kinds(gate_->Finish()), "counters_ended launch_not_measured");
+}
+
+TEST_F(InstructionsAtTheGateTest, AContextThatEndsLeavesNothingDue) {
+  ChooseProbed({kA});
+  (void)Launch(kA);
+  gate_->OnContextEnds();
+  EXPECT_FALSE(gate_->Measures());
+}
+
+class ReplayAtTheGateTest : public LaunchGateTest {
+ protected:
+  ReplayAtTheGateTest() : LaunchGateTest({{"x.sum"}, Replay::kKernel, 0.01, 8, true, false}) {}
+};
+
+TEST_F(ReplayAtTheGateTest, TheFirstLaunchOfEachClassRunsAlone) {
+  EXPECT_EQ(Launch(kA), Way::kAlone) << "also the one that opens the recording";
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Launch(kB), Way::kAlone);
+  EXPECT_EQ(gate_->replayed_launches(), 2);
+  gate_->Tick();
+  EXPECT_EQ(program_.built.recording.ranges.size(), 2U);
+}
+
+TEST_F(ReplayAtTheGateTest, AfterAFailureNothingRunsAlone) {
+  program_.gpu.failing_call = "decode";
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  (void)program_.gpu.TakeCalls();
+  EXPECT_EQ(Launch(kB), Way::kPasses);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "b");
+}
+
+class CountingGateTest : public LaunchGateTest {
+ protected:
+  CountingGateTest() : LaunchGateTest({{"x.sum"}, Replay::kUser, 0.01, 8, true, false}) {}
+};
+
+TEST_F(CountingGateTest, EveryLaunchIsCountedButForTheMeasuredOnes) {
+  ChooseProbed({kA});
+  EXPECT_EQ(Counted(), 1) << "the probe; the recording was opened by a launch before it counts";
+  (void)Launch(kA);
+  EXPECT_EQ(Counted(), 0);
+  (void)Launch(kB);
+  (void)Launch(GraphLaunch(3));
+  EXPECT_EQ(Counted(), 2);
+}
+
+TEST_F(CountingGateTest, ManyThreadsCountWithNothingToMeasure) {
+  (void)Launch(kA);
+  gate_->Tick();
+  (void)gate_->TakeCounts();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 100; ++k) {
+        EXPECT_EQ(gate_->Enter(kB), Way::kPasses);
+        gate_->Leave();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Counted(), 400);
+}
+
+// A launch that is only counted takes no lock.
+TEST_F(CountingGateTest, ClassesThatAreChosenLaterAreMeasuredAllTheSame) {
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
+  gate_->Tick();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Launch(kA), Way::kPasses);
+  program_.AddCandidate(KeyOf(kA));
+  gate_->Tick();
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+}
+
+TEST_F(CountingGateTest, ChoicesAreAskedAboutEachLaunchWhileTheyMatter) {
+  program_.asks_one_by_one = true;
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
+  EXPECT_EQ(program_.asked, 2) << "but for the one that opened the recording";
+  gate_->Stop();
+  (void)Launch(kA);
+  EXPECT_EQ(program_.asked, 2);
+}
+
+TEST_F(CountingGateTest, LaunchesDuringCapturesAreALoss) {
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
+  (void)gate_->TakeCounts();
+  gate_->OnCaptureBegins(this);
+  (void)Launch(kA);
+  gate_->OnCaptureEnded(this);
+  gate_->OnDeviceGraph();
+  EXPECT_EQ(Counted(), 0);
+  EXPECT_EQ(Kinds(gate_->Finish()), "launch_not_watched launch_not_watched");
+}
+
+TEST_F(CountingGateTest, AfterAFailureLaunchesAreStillCountedAndAfterStopTheyAreNot) {
+  TakeFirstPass();
+  program_.gpu.failing_call = "]";
+  (void)Launch(kA);
+  (void)gate_->TakeCounts();
+  (void)Launch(kA);
+  EXPECT_EQ(Counted(), 1);
+  gate_->Stop();
+  (void)Launch(kA);
+  EXPECT_EQ(Counted(), 0);
+}
+
+TEST_F(CountingGateTest, NoFailureLeadsBackFromStop) {
+  TakeFirstPass();
+  gate_->Stop();
+  gate_->OnContextEnds();
+  (void)program_.gpu.TakeCalls();
+  gate_->Tick();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "-watch");
+}
+
+TEST_F(CountingGateTest, SamplingEndsAtALaunchOfAProgramWithOneThread) {
+  (void)Launch(kA);
+  for (int i = 0; i < 11; ++i) {
+    (void)Launch(kA);
+    EXPECT_FALSE(gate_->EndSampling());
+  }
+  (void)program_.gpu.TakeCalls();
+  (void)Launch(kA);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "-trace -samples no-samples +trace a");
+  EXPECT_TRUE(gate_->EndSampling());
+}
+
+TEST_F(CountingGateTest, SamplingIsLeftOnInAProgramWithSeveralThreads) {
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
+  std::thread([&] { (void)Launch(kB); }).join();
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(gate_->EndSampling());
+  (void)Launch(kA);
+  EXPECT_EQ(program_.gpu.Count("-samples"), 0);
+}
+
+TEST_F(CountingGateTest, SamplingThatDoesNotEndEndsMeasuring) {
+  (void)Launch(kA);
+  for (int i = 0; i < 11; ++i) EXPECT_FALSE(gate_->EndSampling());
+  program_.gpu.failing_call = "-samples";
+  (void)Launch(kA);
+  EXPECT_FALSE(gate_->Measures());
+  program_.sampled = ProgramApi::Sampling::kHangs;
+  EXPECT_FALSE(gate_->EndSampling());
+}
+
+}  // namespace
+}  // namespace fa_profile::collect::launch_gate_test
