@@ -67,6 +67,7 @@ TEST(KernelLibrary2Test, IsAKernelWithItsOwnShape) {
   EXPECT_EQ(kernel->id(), "scale_rows");
   EXPECT_EQ(kernel->Fit({}).shape->ToString(), "rows=6,cols=8,groups=2,scale=2,fault=0");
   EXPECT_EQ(kernel->Fit(Shape::Parse("rows=12")).shape->ToString(), "rows=12,cols=8,groups=2,scale=2,fault=0");
+  EXPECT_EQ(kernel->Fit(Shape::Parse("cols=4,rows=12")).shape->ToString(), "rows=12,cols=4,groups=2,scale=2,fault=0");
   EXPECT_TRUE(kernel->Fit(AttentionShape{}).other_kind);
   EXPECT_EQ(kernel->WhyNot(Shape::Parse("rows=12")), "");
   EXPECT_EQ(kernel->WhyNot(Shape::Parse("fault=7")), "fault 7 is refused");

@@ -98,6 +98,37 @@ TEST(ReceiptTest, AFileThatWasEditedOrIsNoReceiptIsOneClearError) {
   }
 }
 
+TEST(ReceiptTest, ACertificateWithWrongResultsIsNone) {
+  for (const auto& forge : std::vector<std::function<void(ReceiptCase&)>>{
+           [](ReceiptCase& one) { one.judgement.wrong_calls = 1; },
+           [](ReceiptCase& one) { one.verification.draws_passed = 5; },
+           [](ReceiptCase& one) { one.verification.draws = one.verification.draws_passed = 0; },
+           [](ReceiptCase& one) { one.verification.max_error_ratio = 2; }}) {
+    Receipt receipt = Sample();
+    forge(receipt.cases[0]);
+    EXPECT_NE(Refusal(ToJson(receipt)).find("is certified, and has wrong results"), std::string::npos);
+    receipt.cases[0].judgement.verdict = Judgement::Verdict::kWrong;
+    EXPECT_EQ(Refusal(ToJson(receipt)), "");
+  }
+}
+
+// The same case with and without its weak tolerance: each is held against a measurement of its own.
+TEST(ReceiptTest, ACaseIsComparedWithOneOfItsTolerance) {
+  Receipt given = Sample();
+  given.cases.push_back(given.cases[0]);
+  given.cases[0].accepted_weak_tolerance = true;
+  Receipt now = given;
+  now.cases[1].judgement.verdict = Judgement::Verdict::kWrong;
+  const auto differing = std::ranges::count(CompareCases(given, now), Result::kDiffers, &ReceiptLine::result);
+  EXPECT_EQ(differing, 1);
+}
+
+TEST(ReceiptTest, EqualBitsAreHeldAgainstOtherOnes) {
+  const std::string what = "ln rows=4096,cols=1024: equal inputs";
+  const auto lines = Compared([](Receipt& now) { now.cases[0].judgement.same_bits = false; });
+  EXPECT_EQ(Find(lines, what).result, Result::kDiffers);
+}
+
 TEST(ReceiptTest, TheSameMeasuredAgainAgrees) {
   for (const ReceiptLine& line : Compared([](Receipt&) {})) EXPECT_EQ(line.result, Result::kAgrees) << line.what;
   for (const ReceiptLine& line : CompareFiles(Sample(), Sample())) EXPECT_EQ(line.result, Result::kAgrees) << line.what;
@@ -121,6 +152,7 @@ TEST(ReceiptTest, ASourceThatChangedDiffersAndOneThatIsNotHereIsNotCompared) {
   EXPECT_EQ(Find(CompareFiles(Sample(), now), "source ../ln.cu").result, Result::kDiffers);
   now.sources = {{"other.cu", std::string(64, 'd')}};
   EXPECT_EQ(Find(CompareFiles(Sample(), now), "source ../ln.cu").result, Result::kNotCompared);
+  EXPECT_EQ(Find(CompareFiles(Sample(), now), "source other.cu").text, "the receipt does not have it");
 }
 
 TEST(ReceiptTest, VerdictTimeAndCountersAreHeldAgainstEachOther) {

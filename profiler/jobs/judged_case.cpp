@@ -20,7 +20,8 @@ judge::Answer AskJudge(const judge::Question& question, const std::string& name,
 judge::Answer JudgeCase(const Kernel& kernel, const Shape& shape, judge::Question question, collect::GpuApi& gpu,
                         ProgressBar& bar) {
   question.library = kernel.origin();
-  question.parameters = *shape.parameters();
+  // All of them in the library's order: a receipt may have them in another one.
+  question.parameters = *kernel.Fit(shape).shape->parameters();
   return AskJudge(question, kernel.id() + " " + shape.ToString(), question.library, gpu, bar);
 }
 

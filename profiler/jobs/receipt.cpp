@@ -107,6 +107,9 @@ ReceiptCase ReadCase(const JsonNode& node) {
   judged.timed_tensor_cycles = NotNegative(node.At("timed_tensor_cycles"));
   judged.sm_cycles = NotNegative(node.At("sm_cycles"));
   judged.timed_sm_cycles = NotNegative(node.At("timed_sm_cycles"));
+  const bool right = one.verification.draws > 0 && one.verification.draws_passed == one.verification.draws &&
+                     one.verification.max_error_ratio <= 1 && judged.wrong_calls == 0;
+  if (judged.verdict == Judgement::Verdict::kCertified && !right) node.Fail("is certified, and has wrong results");
   return one;
 }
 
@@ -158,6 +161,9 @@ void CompareCase(const ReceiptCase& given, const ReceiptCase& now, bool same_gpu
   if (before.verdict != after.verdict) verdict = ToString(before.verdict) + " in the receipt, " + verdict + " now";
   if (!after.reason.empty()) verdict += ": " + after.reason;
   lines.push_back(Line(before.verdict == after.verdict, name + "verdict", verdict));
+  if (before.same_bits == true && after.same_bits == false) {
+    lines.push_back(Line(false, name + "equal inputs", "equal bits in the receipt, other bits now"));
+  }
   const std::optional<Interval> times_before = TimesOf(before);
   const std::optional<Interval> times_now = TimesOf(after);
   if (!same_gpu || !times_before || !times_now) {
@@ -263,6 +269,11 @@ std::vector<ReceiptLine> CompareFiles(const Receipt& given, const Receipt& now) 
                            here->second == hash ? "SHA-256 " + hash : "it changed since the receipt was written"));
     }
   }
+  for (const auto& [file, ignored] : now.sources) {
+    if (!given.sources.contains(file)) {
+      lines.push_back({Result::kNotCompared, "source " + file, "the receipt does not have it"});
+    }
+  }
   std::map<std::string, std::string> names = given.tensors;
   names.insert(now.tensors.begin(), now.tensors.end());
   for (const auto& [tensor, ignored] : names) {
@@ -293,11 +304,13 @@ std::vector<ReceiptLine> CompareCases(const Receipt& given, const Receipt& now) 
                    same_gpu ? now.gpu_name : given.gpu_name + " in the receipt, " + now.gpu_name + " here"});
   if (given.driver_version != now.driver_version) {
     lines.push_back(
-        {Result::kNotCompared, "driver", given.driver_version + " in the receipt, " + now.driver_version + " here"});
+        {Result::kNotCompared, kDriverLine, given.driver_version + " in the receipt, " + now.driver_version + " here"});
   }
   for (const ReceiptCase& one : given.cases) {
-    const auto found = std::ranges::find_if(
-        now.cases, [&](const ReceiptCase& other) { return other.kernel == one.kernel && other.shape == one.shape; });
+    const auto found = std::ranges::find_if(now.cases, [&](const ReceiptCase& other) {
+      return other.kernel == one.kernel && other.shape == one.shape &&
+             other.accepted_weak_tolerance == one.accepted_weak_tolerance;
+    });
     if (found == now.cases.end()) {
       lines.push_back(Line(false, one.kernel + " " + one.shape, "the library does not run it"));
     } else {

@@ -49,9 +49,10 @@ struct ReceiptLine {
   std::string what;  ///< "library", "mine n=4: time"
   std::string text;
 };
+inline constexpr const char* kDriverLine = "driver";  ///< `what` of a line that stands for no measurement
 /// The files. Other tools, drivers and GPUs are not compared.
 std::vector<ReceiptLine> CompareFiles(const Receipt& given, const Receipt& now);
-/// The verdicts, and on the same GPU model times and counters.
+/// The verdicts, also whether results were the same bits, and on the same GPU model times and counters.
 std::vector<ReceiptLine> CompareCases(const Receipt& given, const Receipt& now);
 
 /// Judges the cases of `given`, and adds them and the machine to `now`. Throws Error: also in a build without CUDA.
