@@ -175,6 +175,7 @@ void RunGateSample(const GateSampleOptions& options) {
   if (!is_python) selection.emplace(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
   RequireGpu("gate-sample");
   const Device device = collect::OpenDevice(options.device);
+  const judge::ClosedMemory closed;
   std::vector<DataLoss> losses;
   const std::vector<nlohmann::json> lines =
       is_python ? TimePythonCases(options, device) : TimeCases(*selection, options, device);

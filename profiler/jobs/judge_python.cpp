@@ -52,6 +52,7 @@ judge::Question QuestionOf(const VerifyOptions& options, const std::string& name
 int JudgePythonCases(const VerifyOptions& options, const std::vector<std::string>& cases) {
   const Device device = collect::OpenDevice(options.device, /*counters=*/options.timing);
   const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
+  const judge::ClosedMemory closed;
   ProgressBar bar;
   int wrong = 0;
   for (const std::string& name : cases) {

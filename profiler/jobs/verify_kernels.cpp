@@ -123,6 +123,7 @@ void MeasureReceipt(const ReceiptOptions& options, const Receipt& given, Receipt
   const Device device = collect::OpenDevice(options.device);
   AddMachine(device, now);
   const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
+  const judge::ClosedMemory closed;
   ProgressBar bar;
   for (const ReceiptCase& one : given.cases) {
     const Shape shape = Shape::Parse(one.shape);
@@ -156,6 +157,8 @@ bool VerifyKernels(const VerifyOptions& options) {
   const Device device = collect::OpenDevice(options.device, /*counters=*/of_libraries && options.timing);
   const std::unique_ptr<collect::GpuApi> gpu =
       of_libraries ? collect::OpenGpuApi(device, /*flush_cache=*/false, {}) : nullptr;
+  std::optional<judge::ClosedMemory> closed;
+  if (of_libraries) closed.emplace();
   fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64{}\n", device.name,
              device.driver_version, of_libraries ? "; with parameters as the library says" : "");
   int wrong = 0;

@@ -113,18 +113,6 @@ void Trial::Conclude() {
 
 namespace {
 
-// While it lives, processes of the same user can neither read nor change this one's memory; root can.
-class ClosedMemory {
- public:
-  ClosedMemory() : before_(prctl(PR_GET_DUMPABLE)) { (void)prctl(PR_SET_DUMPABLE, 0); }
-  ~ClosedMemory() { (void)prctl(PR_SET_DUMPABLE, before_); }
-  ClosedMemory(const ClosedMemory&) = delete;
-  ClosedMemory& operator=(const ClosedMemory&) = delete;
-
- private:
-  int before_;
-};
-
 Answer JudgeOnce(Question question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress) {
   while (question.seed == 0) {
     std::random_device device;
@@ -144,6 +132,10 @@ Answer JudgeOnce(Question question, collect::GpuApi& gpu, const std::function<vo
 }
 
 }  // namespace
+
+ClosedMemory::ClosedMemory() : before_(prctl(PR_GET_DUMPABLE)) { (void)prctl(PR_SET_DUMPABLE, 0); }
+
+ClosedMemory::~ClosedMemory() { (void)prctl(PR_SET_DUMPABLE, before_); }
 
 Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress) {
   const ClosedMemory closed;
