@@ -1,6 +1,7 @@
 #include "trial.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,7 @@ constexpr std::size_t kInPlaceSets = 16;  // of a kernel that changes its inputs
 constexpr double kBurstNs = 3e6;          // 150 readings of the witness
 constexpr int kMostCallsAGraph = 400;
 constexpr int kBurstsARound = 3;
+constexpr double kMostApart = 300;  // calls in separate graphs, one after the other
 constexpr double kSoakSeconds = 1.0;
 
 nlohmann::json ValuesJson(const std::vector<ShapeParameter>& parameters) {
@@ -154,6 +156,9 @@ void Trial::AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance)
   const std::size_t inputs = statement_.tensors.size();
   outputs_ = loaded.at("outputs");
   for (nlohmann::json& output : outputs_) {
+    // The referee gets the extents and the type that results are compared with here: a worker cannot claim two.
+    const std::vector<std::int64_t> extents = output.at("extents");
+    output["shape"] = extents.empty() ? "1" : fmt::format("{}", fmt::join(extents, ","));
     const nlohmann::json none = nlohmann::json::array();
     const nlohmann::json message = {{"kernel", ""},          {"words", none},
                                     {"parameters", none},    {"tensors", nlohmann::json::array({output})},
@@ -161,6 +166,7 @@ void Trial::AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance)
     TensorDescription tensor = StatementFromMessage(message.dump()).tensors.front();
     constexpr double kWhole = 0.5;  // whole numbers must be equal
     tensor.tolerance = IsInteger(tensor.format) ? Tolerance{kWhole, 0.0} : tolerance;
+    output["floating"] = !IsInteger(tensor.format);
     tensor.role = FA_PROFILE_OUTPUT;
     tensor.draw = {};
     tensor.file.clear();
@@ -189,10 +195,11 @@ void Trial::Warm() {
   double longest_ns = 0.0;
   for (int i = 0; i < kWarmCalls; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    (void)worker_->Require({{"do", "run"}, {"order", Shuffled(1)}, {"chain", 0}});
+    Run(Shuffled(1), 0);
+    if (witness_) sets_->Capture(0);  // it watches copies of results too
     longest_ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
   }
-  // Calls of many milliseconds fill the witness's buffer unless it reads the counters less often.
+  // Calls or copies of many milliseconds fill the witness's buffer unless it reads the counters less often.
   if (witness_ && longest_ns > witness_->longest_ns()) {
     witness_.reset();
     witness_.emplace(gpu_, 2 * longest_ns);
@@ -221,6 +228,8 @@ void Trial::PlanBursts() {
   const Watched seen = RunWatched(Shuffled(1), kFirstChain);
   const auto sets = static_cast<double>(sets_->count());
   const double call_ns = std::max(seen.busy_ns / (sets * kFirstChain), 200.0);
+  // More would fill the witness's buffer. The other half is for the gaps and for copies of results.
+  apart_calls_ = static_cast<std::size_t>(std::min(kMostApart, witness_->longest_ns() / (2 * call_ns)));
   const int wanted = std::clamp(static_cast<int>(kBurstNs / (sets * call_ns)), 1, kMostCallsAGraph);
   repeats_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(kBurstNs / (sets * call_ns * wanted))));
   if (wanted == kFirstChain) return;
@@ -346,12 +355,12 @@ void Trial::KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>&
 // Calls in graphs of their own, one after the other: a graph begins when the one before has ended.
 void Trial::RunApart() {
   if (!witness_ || single_ == 0 || chain_ == single_) return;
-  constexpr std::size_t kCalls = 300;
-  const std::vector<std::size_t> order = Shuffled(kCalls / sets_->count());
+  const std::vector<std::size_t> order = Shuffled(std::max<std::size_t>(1, apart_calls_ / sets_->count()));
   const Watched seen = RunWatched(order, single_);
   const auto calls = static_cast<double>(order.size());
   apart_ns_ = seen.busy_ns / calls;
   apart_instructions_ = seen.instructions / calls;
+  timed_.sum.complete = timed_.sum.complete && seen.complete;
 }
 
 std::vector<const DeviceMemory*> Trial::Present(std::size_t set) const {

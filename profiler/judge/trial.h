@@ -92,6 +92,7 @@ class Trial {
   int chain_ = 1;
   int last_chain_ = 0;  // of the last calls
   std::size_t repeats_ = 1;
+  std::size_t apart_calls_ = 0;  // how many RunApart() makes
   Counted alone_;
   Counted timed_;
   bool alone_on_gpu_ = true;
