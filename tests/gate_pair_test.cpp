@@ -422,6 +422,15 @@ TEST_F(GatePairTest, WhatTheJudgeCannotTimeIsNeverBetter) {
   }
 }
 
+// What a candidate leaves behind may end the base's worker.
+TEST_F(GatePairTest, ABaseThatNoLongerRunsMakesNoCandidateBetter) {
+  knobs_["base"]["kernels"]["mma"]["error"] = "its process was killed";
+  const GateResult result = Run();
+  EXPECT_EQ(CaseOf(result, "mma").verdict, Verdict::kInconclusive);
+  EXPECT_EQ(CaseOf(result, "mma").headline,
+            "the judge cannot time it: it ran at first and no longer does: its process was killed");
+}
+
 TEST_F(GatePairTest, AFailingBaseIsAnErrorWithoutAVerdict) {
   knobs_["base"]["kernels"]["mma"]["recording_fails"] = "refuse";
   const std::string recording = Refusal();

@@ -267,8 +267,13 @@ void PairRunner::Time(PairArm arm, int pair, int stage) {
                   "the GPU may be faulty: look for an Xid in `dmesg`");
     }
     if (!is_reference && !timed_.contains(id)) continue;  // not selected, but each kernel runs at each shape
-    if (!one.error.empty()) {
+    if (!one.error.empty() && arm == PairArm::kCandidate) {
       Fail(arm, id, one.error);
+      continue;
+    }
+    if (!one.error.empty()) {
+      // It ran in the first recording: no candidate mends it, but a process that one left behind can break it.
+      Drop(arm, id).untimed = "it ran at first and no longer does: " + one.error;
       continue;
     }
     if (!one.refused.empty()) {
