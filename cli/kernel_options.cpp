@@ -11,8 +11,8 @@ std::vector<help::Job> KernelJobs() {
            .name = "a program",
            .request = "name the program after --",
            .refusal = " has no effect on a program",
-           .cure = "CUDA_VISIBLE_DEVICES chooses its GPU; --kernel, --nvtx, --top, --delay and --duration select what "
-                   "is measured of it"},
+           .cure = "--kernel, --nvtx, --top, --delay and --duration select what is measured of a program, "
+                   "CUDA_VISIBLE_DEVICES its GPU"},
           JobOfPython()};
 }
 

@@ -170,11 +170,10 @@ void AddKernels(CLI::App& app, ProfileArguments& given) {
 
 void AddPhases(CLI::App& app, ProfileArguments& given, Invocation& invocation) {
   help::OptionJobs& rows = given.rows;
-  rows.For(kEveryJob,
-           help::AddChoice(app, "--phases", given.metrics.phases,
-                           "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and "
-                           "phases",
-                           {"on", "off", "auto"}));
+  rows.For(kRuns, help::AddChoice(app, "--phases", given.metrics.phases,
+                                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and "
+                                  "phases",
+                                  {"on", "off", "auto"}));
   rows.For(kLadder,
            app.add_flag("--timeline", given.ladder.timeline,
                         "Sample metrics over the time of each call of 0.1 ms or more: report --format perfetto shows "
@@ -192,7 +191,7 @@ void AddReplay(CLI::App& app, ProfileArguments& given) {
              "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. Of a "
              "program: spread (default): each repetition of a launch takes the next pass; kernel; none: no counters")
           ->check(help::OneOf({"user", "kernel", "spread", "none"})));
-  rows.ForValue(kLadder, {"--replay", "user"}, "fa-profile cannot run a program's kernels again");
+  rows.ForValue(kLadder, {"--replay", "user"}, "fa-profile cannot run its kernels again");
   rows.ForValue(kLadder | kProgram, {"--replay", "kernel"});
   rows.ForValue(kProgram, {"--replay", "spread"});
   rows.ForValue(kProgram, {"--replay", "none"});

@@ -510,6 +510,8 @@ TEST_F(CliTest, CommandsThatNeedAGpuAreRefusedWithoutOne) {
   ExpectRefused("--device 1", "needs a GPU", "without a GPU use only");
   ExpectRefused("-o x.fap", "needs a GPU", "without a GPU use only");
   ExpectRefused("--timeline", "--timeline needs a GPU", "without a GPU use only");
+  ExpectRefused("--phases on", "--phases needs a GPU", "without a GPU use only");
+  ExpectRefused("--force", "--force needs a GPU", "use only --ncu-set, --kernel, --shape, --causal, --phase-map");
   ExpectRefused("-- /bin/true", "needs", "hint:");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x.fap"));
 }

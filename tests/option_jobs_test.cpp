@@ -21,6 +21,7 @@ class OptionJobsTest : public testing::Test {
     rows_.For(kWall | kDoor | kFence, app_.add_option("-c,--colour", colour_, ""));
     rows_.For(kDoor, app_.add_flag("--handle", handle_, ""));
     rows_.For(kWall | kDoor, AddChoice(app_, "--tool", tool_, "", {"brush", "roller", "sponge"}), "wood takes none");
+    rows_.For(kFence, app_.add_flag("--hidden", hidden_, "")->group(""));
     rows_.ForValue(kWall | kDoor, {"--tool", "brush"});
     rows_.ForValue(kWall, {"--tool", "roller"}, "it is too wide");
     rows_.ForValue(kDoor, {"--tool", "sponge"});
@@ -42,6 +43,7 @@ class OptionJobsTest : public testing::Test {
   CLI::App app_{"my-tool: paints"};
   std::string colour_;
   bool handle_ = false;
+  bool hidden_ = false;
   std::string tool_ = "brush";
   OptionJobs rows_{app_,
                    {{.bit = kWall, .name = "a wall"},
@@ -63,6 +65,7 @@ TEST_F(OptionJobsTest, TheJobThatNeedsNoRequestNamesTheJobsOfTheOption) {
   EXPECT_EQ(Refusal(kWall, {"--handle"}), "--handle applies only to a door | open it, or leave it out");
   EXPECT_EQ(Refusal(kWall, {"--tool", "sponge"}),
             "--tool sponge applies only to a door | open it, or use brush or roller");
+  EXPECT_EQ(Refusal(kWall, {"--hidden"}), "--hidden applies only to a fence | build it, or leave it out");
 }
 
 TEST_F(OptionJobsTest, AnotherJobIsNamedWithItsCure) {
@@ -87,7 +90,7 @@ TEST_F(OptionJobsTest, OptionsThatExcludeEachOtherAreRefusedInTheirJobs) {
 
 TEST_F(OptionJobsTest, AJobListsItsOptions) {
   EXPECT_EQ(rows_.ListedFor(kDoor), "--colour, --handle or --tool");
-  EXPECT_EQ(rows_.ListedFor(kFence), "--colour");
+  EXPECT_EQ(rows_.ListedFor(kFence), "--colour or --hidden");
 }
 
 TEST_F(OptionJobsTest, AnOptionWithoutARowIsAMistakeOfTheProgram) {

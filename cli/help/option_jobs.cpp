@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "fa_profile/help_text.h"
 #include "fa_profile/usage_errors.h"
 
 namespace fa_profile::help {
 namespace {
+
+/// CLI11's own get_name() is empty for an option that help does not list.
+std::string NameOf(const CLI::Option& option) { return NamesOf(option).back(); }
 
 std::string NameOf(const Given& given) { return given.option + (given.value.empty() ? "" : " " + given.value); }
 
@@ -15,7 +19,7 @@ std::string Because(const std::string& why) { return why.empty() ? "" : ": " + w
 }  // namespace
 
 void OptionJobs::For(Jobs jobs, const CLI::Option* option, const std::string& why) {
-  For(jobs, std::vector{option->get_name()}, why);
+  For(jobs, std::vector{NameOf(*option)}, why);
 }
 
 void OptionJobs::For(Jobs jobs, const std::vector<std::string>& options, const std::string& why) {
@@ -30,8 +34,9 @@ bool OptionJobs::Is(const Given& given) const {
 void OptionJobs::RequireRows() const {
   for (const CLI::Option* const option : command_.get_options()) {
     if (option == command_.get_help_ptr() || option == command_.get_version_ptr()) continue;
-    const auto is_its = [option](const Row& row) { return row.given.option == option->get_name(); };
-    if (std::ranges::none_of(rows_, is_its)) throw std::logic_error(option->get_name() + " does not name its jobs");
+    const std::string name = NameOf(*option);
+    const auto is_its = [&name](const Row& row) { return row.given.option == name; };
+    if (std::ranges::none_of(rows_, is_its)) throw std::logic_error(name + " does not name its jobs");
   }
 }
 
