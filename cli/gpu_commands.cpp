@@ -1,4 +1,4 @@
-// The commands that need a GPU. What they run is in profiler/jobs.
+// The commands that need a GPU. What they run is in cli/jobs.
 #include <iostream>
 #include <memory>
 
