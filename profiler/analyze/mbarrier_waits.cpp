@@ -38,6 +38,7 @@ bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
 /// Forgets the questions whose answer an instruction overwrites: its first two operands may be predicates,
 /// "ISETP.NE.AND P0, PT, R4, RZ, PT". "PR" are all of them.
 void ForgetOverwritten(const Instruction& instruction, std::map<std::string, std::size_t>& questions) {
+  if (questions.empty()) return;
   const sass::Opcode& row = sass::FindOpcode(instruction.opcode);
   if (row.traits.defines_nothing || row.form == sass::Form::kMbarrier) return;
   std::string_view rest = instruction.operands;

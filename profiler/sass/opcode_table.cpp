@@ -280,16 +280,33 @@ constexpr Opcode kOpcodes[] = {
 // clang-format on
 static_assert(std::ranges::adjacent_find(kOpcodes, std::ranges::greater_equal(), &Opcode::base) == std::end(kOpcodes));
 
-/// By letter: the first row of that letter or a later one. Code has millions of instructions to look up.
-constexpr auto kFirstOfLetter = [] {
-  std::array<std::size_t, 'Z' - 'A' + 2> first{};
-  for (std::size_t letter = 0; letter < first.size(); ++letter) {
-    while (first[letter] < std::size(kOpcodes) &&
-           kOpcodes[first[letter]].base.front() - 'A' < static_cast<int>(letter)) {
-      ++first[letter];
-    }
+/// A base and its hash.
+struct HashedBase {
+  std::string_view base;
+  std::uint32_t hash = 0;
+};
+
+constexpr HashedBase BaseOf(std::string_view opcode) {
+  std::uint32_t hash = 0;
+  std::size_t length = 0;
+  for (; length < opcode.size() && opcode[length] != '.'; ++length) {
+    hash = hash * 31 + static_cast<unsigned char>(opcode[length]);
   }
-  return first;
+  return {opcode.substr(0, length), hash};
+}
+
+/// Code has millions of instructions to look up. Places of rows by hash, or the next ones that were free; 0: none, else
+/// the row's index and one.
+constexpr std::size_t kPlaces = 1024;
+constexpr auto kRowAt = [] {
+  static_assert(2 * std::size(kOpcodes) < kPlaces, "too full to be fast");
+  std::array<std::uint16_t, kPlaces> row_at{};
+  for (std::size_t row = 0; row < std::size(kOpcodes); ++row) {
+    std::size_t place = BaseOf(kOpcodes[row].base).hash % kPlaces;
+    while (row_at[place] != 0) place = (place + 1) % kPlaces;
+    row_at[place] = static_cast<std::uint16_t>(row + 1);
+  }
+  return row_at;
 }();
 
 constexpr auto kMatrixEncodings = [] {
@@ -327,15 +344,13 @@ const Opcode& FindOpcode(std::string_view opcode) {
   static constexpr Opcode kUniform{.opcode_class = C::kUniform};
   static constexpr Opcode kMatrix{.form = F::kUnknownMatrix};
   static constexpr Opcode kUniformMatrix{.opcode_class = C::kUniform, .form = F::kUnknownMatrix};
-  const std::string_view base = opcode.substr(0, opcode.find('.'));
-  if (base.empty() || base.front() < 'A' || base.front() > 'Z') return kUnknown;
-  const auto letter = static_cast<std::size_t>(base.front() - 'A');
-  const std::span<const Opcode> rows =
-      OpcodeTable().subspan(kFirstOfLetter[letter], kFirstOfLetter[letter + 1] - kFirstOfLetter[letter]);
-  const auto row = std::ranges::lower_bound(rows, base, {}, &Opcode::base);
-  if (row != rows.end() && row->base == base) return *row;
+  const auto [base, hash] = BaseOf(opcode);
+  for (std::size_t place = hash % kPlaces; kRowAt[place] != 0; place = (place + 1) % kPlaces) {
+    const Opcode& row = kOpcodes[kRowAt[place] - 1];
+    if (row.base == base) return row;
+  }
   const bool is_matrix = base.ends_with("MMA");
-  if (base.front() == 'U') return is_matrix ? kUniformMatrix : kUniform;
+  if (base.starts_with('U')) return is_matrix ? kUniformMatrix : kUniform;
   return is_matrix ? kMatrix : kUnknown;
 }
 

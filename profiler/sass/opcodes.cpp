@@ -26,7 +26,8 @@ bool HasModifier(std::string_view opcode, std::string_view modifier) {
 }
 
 bool HasAnyModifier(std::string_view opcode, std::initializer_list<std::string_view> modifiers) {
-  return std::ranges::any_of(modifiers, [&](std::string_view one) { return HasModifier(opcode, one); });
+  return AnyModifier(opcode,
+                     [&](std::string_view one) { return std::ranges::find(modifiers, one) != modifiers.end(); });
 }
 
 std::optional<int> Number(std::string_view text) {

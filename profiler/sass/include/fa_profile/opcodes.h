@@ -130,10 +130,10 @@ struct Opcode {
     bool defines_nothing = false;          ///< its first operand is only read
     bool predicate_first = false;          ///< it may define a predicate and, behind it, a register
     bool two_predicates = false;           ///< it may define two predicates
-    bool wide = false;                     ///< result and sources have 64 bits, whatever the modifiers say
+    bool wide = false;                     ///< result and sources have 64 bits, unless a modifier says 32
     int flops = 0;                         ///< of one thread
     IntegerOp integer = IntegerOp::kNone;  ///< without modifiers
-    std::uint16_t encoding = 0;            ///< bits 0 to 8 of its machine code; 0: nobody looks for it there
+    std::uint16_t encoding = 0;            ///< of a matrix instruction: bits 0 to 8 of its machine code
   };
 
   std::string_view base{};  ///< "HMMA"
