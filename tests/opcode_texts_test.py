@@ -1,4 +1,4 @@
-"""Run as: python3 opcode_texts_test.py ROOT. No file but the table of opcodes names one: a new architecture is rows there.
+"""Run as: python3 opcode_texts_test.py ROOT. Only the table of opcodes names one: a new architecture is rows there.
 
 Texts in code count, comments do not. kernels/selftest names opcodes, too: its truths are about instructions."""
 
@@ -63,7 +63,7 @@ class OpcodeTextsTest(unittest.TestCase):
             root = pathlib.Path(folder)
             files = {
                 TABLE: (ROOT / TABLE).read_text(),
-                "profiler/analyze/x.cpp": "// \"BAR\" in a comment\nint n = 1'000;\nbool b = opcode.starts_with(\"SYNCS.ARRIVE\");\n",
+                "profiler/analyze/x.cpp": "// \"BAR\"\nint n = 1'000;\nbool b = opcode.starts_with(\"SYNCS.ARRIVE\");\n",
                 "cli/x.h": 'constexpr auto kLoads = "LDG LD";  /* "NOP" */\nauto text = "BAR CHART";\n',
                 "python/x.py": '"""MUFU is a pipe."""\nNAMES = {"MUFU.EX2": 1}  # "RET"\n',
             }
