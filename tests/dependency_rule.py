@@ -52,7 +52,7 @@ RULE = {
     "profiler/store": (MODEL, {"sqlite", "zstd"} | TEXT),
     "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect/control", "profiler/collect"}, TEXT),
     "profiler/sass": (MODEL, {"json", "zstd"} | TEXT),
-    "profiler/analyze": (MODEL, TEXT),
+    "profiler/analyze": (MODEL | {"profiler/sass"}, TEXT),
     "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml", "re2"} | TEXT),
     "profiler/load/packages": (CODE | {"profiler/base/readers", "profiler/load"}, {"re2", "archive"} | TEXT),
     "profiler/python": (MODEL | {"profiler/base/readers"}, {"json"} | TEXT),
