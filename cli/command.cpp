@@ -1,6 +1,5 @@
 #include "command.h"
 
-#include "fa_profile/add_option.h"
 #include "fa_profile/error.h"
 #include "fa_profile/phase_map_file.h"
 #include "fa_profile/usage_errors.h"
@@ -13,48 +12,6 @@ void RefuseOptions(const CLI::App& app, const std::vector<const char*>& options,
     const CLI::Option* const known = app.get_option_no_throw(option);
     if (known != nullptr && known->count() > 0) throw Error(option + what, cure);
   }
-}
-
-void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help) {
-  app.add_option("--shape", shapes.texts, help)->type_name("SHAPE")->allow_extra_args(false);  // a file may follow
-  app.add_flag("--causal", shapes.causal, "Causal attention, for --shape");
-}
-
-std::vector<Shape> ShapeArguments::Parse() const {
-  std::vector<Shape> shapes;
-  for (const std::string& text : texts) shapes.push_back(Shape::Parse(text, causal));
-  if (texts.empty() && causal) shapes.emplace_back(AttentionShape{.causal = true});  // of the default shape
-  return shapes;
-}
-
-void AddTensorFiles(CLI::App& app, std::vector<std::string>& files) {
-  app.add_option("--tensor", files,
-                 "NAME=FILE: a file for a tensor of a kernel library, instead of its draw or, of an output, of its "
-                 "reference (repeatable)")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
-}
-
-void AddPythonKernel(CLI::App& app, jobs::PythonOptions& options) {
-  app.add_option("--kernel-py", options.kernel, "A kernel of your own in Python (PyTorch, Triton): FILE.py:FUNCTION")
-      ->type_name("FILE.py:FUNCTION");
-  app.add_option("--python", options.python, "The Python that runs it")->capture_default_str()->type_name("PROGRAM");
-  help::AddNumber(app, "--timeout", options.timeout_s, "Seconds that it has to load, and for each case", 1.0, 86400.0)
-      ->type_name("SECONDS");
-  app.add_option("--case", options.cases, "A case by its full name; the file is not asked for its cases (repeatable)")
-      ->allow_extra_args(false)
-      ->group("");
-}
-
-void RequirePythonKernel(const CLI::App& app, const jobs::PythonOptions& options) {
-  if (!options.kernel.empty()) return;
-  RefuseOptions(app, {"--python", "--timeout", "--case"}, " has no effect without a kernel in Python",
-                "name it: --kernel-py FILE.py:FUNCTION");
-}
-
-void RefuseWithPython(const CLI::App& app, const std::vector<const char*>& without_effect) {
-  RefuseOptions(app, without_effect, " has no effect on a kernel in Python",
-                "leave it out; shapes are in the file, and --kernel selects cases by their name");
 }
 
 void AddPhaseMap(CLI::App& app, Invocation& invocation) {

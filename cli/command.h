@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "fa_profile/jobs.h"
 #include "fa_profile/phase_map.h"
 #include "fa_profile/select_entries.h"
 #include "fa_profile/source_text.h"
@@ -68,26 +67,6 @@ std::vector<void (*)(CLI::App&, Invocation&)> Commands();
 void RefuseOptions(const CLI::App& app, const std::vector<const char*>& options, const std::string& what,
                    const std::string& cure = "leave one of them out");
 
-/// --shape and --causal, as given.
-struct ShapeArguments {
-  std::vector<std::string> texts;
-  bool causal = false;
-
-  /// Throws Error for a text that is not a shape. --causal alone means the default shape.
-  std::vector<Shape> Parse() const;
-};
-void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help);
-
-/// --tensor.
-void AddTensorFiles(CLI::App& app, std::vector<std::string>& files);
-
-/// --kernel-py, --python, --timeout, and --case, which is for processes of fa-profile gate.
-void AddPythonKernel(CLI::App& app, jobs::PythonOptions& options);
-/// --python and --timeout have an effect on kernels in Python alone. Throws Error.
-void RequirePythonKernel(const CLI::App& app, const jobs::PythonOptions& options);
-/// Throws Error for the first of these options that was given together with --kernel-py.
-void RefuseWithPython(const CLI::App& app, const std::vector<const char*>& without_effect);
-
 /// --phase-map and --phase-from.
 void AddPhaseMap(CLI::App& app, Invocation& invocation);
 /// Absent without --phase-map. Throws Error.
@@ -113,16 +92,6 @@ struct ReportFilter {
 void AddLength(CLI::App& app, ReportFilter& filter);
 /// Throws Error for an option that only the text report obeys, with another format.
 void CheckTextOptions(const CLI::App& app, const Format& format);
-
-/// What the main job was asked for, as parsed.
-struct RunOptions : jobs::RunOptions {
-  const Format* format = nullptr;
-  ReportFilter report;
-  std::string gpu_only_option;  ///< one that was given and a replay cannot honour; empty: none
-};
-
-/// The same report from the bundled recording, and in its first line that it is one.
-int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu);
 
 /// Prints the recording's report to stdout; shared by run, replay and report.
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter);

@@ -14,54 +14,37 @@
 #include "fa_profile/gate_trials.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/jobs.h"
+#include "fa_profile/option_jobs.h"
 #include "fa_profile/page.h"
 #include "fa_profile/python_kernel.h"
 #include "fa_profile/recording_evidence.h"
-#include "fa_profile/usage_errors.h"
 #include "formats.h"
+#include "kernel_options.h"
 
 namespace fa_profile::cli {
 namespace {
 
-// Options that not every question of the gate heeds, and the questions that do.
-struct OptionUse {
-  std::vector<const char*> options;
-  std::vector<std::string> questions;
-};
+/// What the gate can be asked.
+enum GateJob : help::Jobs { kCandidate = 1, kPair = 2, kStatic = 4, kReplay = 8, kMeasure = 16, kPythonPair = 32 };
+constexpr help::Jobs kVerdicts = kCandidate | kPair | kStatic | kReplay | kPythonPair;
+constexpr help::Jobs kMeasuring = kPair | kMeasure | kPythonPair;
+constexpr help::Jobs kQuestions = kVerdicts | kMeasure;
 
-const std::vector<OptionUse>& OptionUses() {
-  static const std::vector<OptionUse> kUses = {
-      {{"--kernel"}, {"--pair", "--measure", "--static"}},
-      {{"--kernel-lib", "--shape", "--device", "--draws", "--timeout", "--python", "--shared"},
-       {"--pair", "--measure"}},
-      {{"--pairs", "--second-pairs", "--phase-pairs", "--measure-identical"}, {"--pair"}},
-      {{"--processes", "--recordings"}, {"--measure"}},
-      {{"--baseline", "--baselines", "--suite"}, {"--candidate"}},
-      {{"--arch", "--base-log", "--head-log"}, {"--static"}},
-  };
-  return kUses;
+std::vector<help::Job> GateJobs() {
+  std::vector<help::Job> jobs = {{.bit = kCandidate, .name = "--candidate"},
+                                 {.bit = kPair, .name = "--pair"},
+                                 {.bit = kMeasure, .name = "--measure"},
+                                 {.bit = kStatic, .name = "--static"},
+                                 {.bit = kReplay, .name = "--replay"}};
+  for (help::Job& job : jobs) job.refusal = " has no effect with " + job.name;
+  return jobs;
 }
 
-void RefuseBoth(const CLI::App& gate, const std::vector<const char*>& options, const std::string& other,
-                const std::string& cure = "leave one of them out") {
-  if (gate.count(other) > 0) RefuseOptions(gate, options, " has no effect with " + other, cure);
-}
-
-void RefuseIdleOptions(const CLI::App& gate, const gate::GateOptions& options) {
-  for (const OptionUse& use : OptionUses()) {
-    for (const char* const question : {"--candidate", "--pair", "--static", "--replay", "--measure"}) {
-      if (std::ranges::find(use.questions, question) != use.questions.end()) continue;
-      RefuseBoth(gate, use.options, question, "leave it out; it is an option of " + help::Listed(use.questions));
-    }
-  }
-  RefuseBoth(gate, {"--baselines", "--suite"}, "--baseline");
-  const std::vector<const char*> reports = {"--strict", "--markdown", "--sarif",       "--junit",  "--json",
-                                            "--html",   "--textfile", "--annotations", "--summary"};
-  RefuseBoth(gate, reports, "--explain");
-  RefuseBoth(gate, reports, "--measure", "leave it out: there is a verdict only of two builds");
-  if (!options.statics.empty() && options.statics.front().ends_with(".json") && gate.count("--base-log") > 0) {
-    throw Error("--base-log has no effect on evidence", "leave it out: " + options.statics.front() + " has the base's");
-  }
+/// A pair of kernels in Python is less than --pair.
+help::Job PythonPair() {
+  help::Job job = JobOfPython();
+  job.bit = kPythonPair;
+  return job;
 }
 
 // Standard output takes one report.
@@ -73,6 +56,9 @@ void RefuseTwoOutputs(const CLI::App& gate, const gate::GateOutputs& outputs) {
 
 /// What `fa-profile gate` was asked for.
 struct GateArguments {
+  explicit GateArguments(const CLI::App& gate) : rows(gate, GateJobs()) {}
+
+  help::OptionJobs rows;
   gate::GateOptions options;
   gate::GateOutputs outputs;
   const Format* format = nullptr;
@@ -82,34 +68,52 @@ struct GateArguments {
 
 void AddQuestion(CLI::App& gate, GateArguments& arguments) {
   gate::GateOptions& options = arguments.options;
-  gate.add_option("--candidate", options.candidate, "Recording or evidence of the candidate, one per process")
-      ->allow_extra_args(false);
-  gate.add_option("--baseline", options.baseline,
-                  "Recordings, evidence or a baseline file to compare with; default: the promoted baseline")
-      ->allow_extra_args(false);
-  gate.add_option("--baselines", options.baselines, "Folder of promoted baselines")
-      ->capture_default_str()
-      ->type_name("FOLDER");
-  gate.add_option("--suite", options.suite, "Suite of the promoted baseline")->capture_default_str();
-  gate.add_option(
-          "--pair", options.pair,
-          "Measure two builds, kernel libraries or kernels in Python (FILE.py:FUNCTION) in turns on this machine's "
-          "GPU, and judge them")
-      ->expected(2)
-      ->type_name("BASE HEAD");
-  gate.add_option("--static", options.statics, "Judge the machine code of two builds, without a GPU")
-      ->expected(1, 2)
-      ->type_name("BASE HEAD");
-  gate.add_option("--replay", options.replay, "Judge a run of --pair again that --save kept");
-  gate.add_option("--measure", options.measure, "Measure one build in many processes for --save, without a verdict");
-  gate.add_option("--thresholds", options.thresholds, "File of limits; default: ci/thresholds.yaml if it exists");
-  gate.add_flag("--explain", options.explain, "List each limit and its source instead of judging");
+  help::OptionJobs& rows = arguments.rows;
+  rows.For(kQuestions,
+           gate.add_option("--candidate", options.candidate, "Recording or evidence of the candidate, one per process")
+               ->allow_extra_args(false));
+  rows.For(kCandidate,
+           gate.add_option("--baseline", options.baseline,
+                           "Recordings, evidence or a baseline file to compare with; default: the promoted baseline")
+               ->allow_extra_args(false));
+  rows.For(kCandidate, gate.add_option("--baselines", options.baselines, "Folder of promoted baselines")
+                           ->capture_default_str()
+                           ->type_name("FOLDER"));
+  rows.For(kCandidate,
+           gate.add_option("--suite", options.suite, "Suite of the promoted baseline")->capture_default_str());
+  rows.Exclude({.option = {"--baselines"}, .beside = {"--baseline"}});
+  rows.Exclude({.option = {"--suite"}, .beside = {"--baseline"}});
+  rows.For(
+      kQuestions,
+      gate.add_option("--pair", options.pair,
+                      "Measure two builds, kernel libraries or kernels in Python (FILE.py:FUNCTION) in turns on this "
+                      "machine's GPU, and judge them")
+          ->expected(2)
+          ->type_name("BASE HEAD"));
+  rows.For(kQuestions,
+           gate.add_option("--static", options.statics, "Judge the machine code of two builds, without a GPU")
+               ->expected(1, 2)
+               ->type_name("BASE HEAD"));
+  rows.For(kQuestions, gate.add_option("--replay", options.replay, "Judge a run of --pair again that --save kept"));
+  rows.For(kQuestions, gate.add_option("--measure", options.measure,
+                                       "Measure one build in many processes for --save, without a verdict"));
+}
+
+void AddLimits(CLI::App& gate, GateArguments& arguments) {
+  gate::GateOptions& options = arguments.options;
+  help::OptionJobs& rows = arguments.rows;
+  rows.For(kQuestions, gate.add_option("--thresholds", options.thresholds,
+                                       "File of limits; default: ci/thresholds.yaml if it exists"));
+  rows.For(kQuestions,
+           gate.add_flag("--explain", options.explain, "List each limit and its source instead of judging"));
   gate.add_flag("--strict", arguments.strict, "Exit with code 3 if no clear verdict is reached");
-  gate.add_option("--arch", arguments.architecture,
-                  "With --static: code for this architecture (sm_90a); default: the newest");
-  gate.add_option("--base-log", options.base_static.build_log, "With --static: the compiler's output of the base");
-  gate.add_option("--head-log", options.head_static.build_log, "With --static: the compiler's output of the candidate");
-  gate.add_option("--today", options.run.today, "Date by which exceptions expire")->group("");
+  rows.For(kStatic, gate.add_option("--arch", arguments.architecture,
+                                    "With --static: code for this architecture (sm_90a); default: the newest"));
+  rows.For(kStatic, gate.add_option("--base-log", options.base_static.build_log,
+                                    "With --static: the compiler's output of the base"));
+  rows.For(kStatic, gate.add_option("--head-log", options.head_static.build_log,
+                                    "With --static: the compiler's output of the candidate"));
+  rows.For(kQuestions, gate.add_option("--today", options.run.today, "Date by which exceptions expire")->group(""));
 }
 
 void AddReports(CLI::App& gate, GateArguments& arguments) {
@@ -124,30 +128,45 @@ void AddReports(CLI::App& gate, GateArguments& arguments) {
   gate.add_flag("--annotations", outputs.annotations, "Print GitHub annotations (always in GitHub Actions)");
   gate.add_flag("--summary", outputs.summary, "Append to the job summary of GitHub Actions");
   gate.add_option("--save", arguments.options.save, "Keep what was measured, or the candidate's evidence (.json)");
+  arguments.rows.For(kQuestions, {"--format", "--save"});
+  for (const char* const report : {"--strict", "--markdown", "--sarif", "--junit", "--json", "--html", "--textfile",
+                                   "--annotations", "--summary"}) {
+    arguments.rows.For(kVerdicts, {report}, "there is a verdict only of two builds");
+    arguments.rows.Exclude({.option = {report}, .beside = {"--explain"}});
+  }
 }
 
-void AddMeasuring(CLI::App& gate, gate::GateOptions& options) {
-  gate::PairOptions& run = options.run;
-  gate.add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression");
-  gate.add_option("--kernel-lib", run.libraries, "A kernel library that both builds load (repeatable)")
-      ->allow_extra_args(false);
-  gate.add_option("--shape", run.shapes,
-                  "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable); default 1,8,512,64")
-      ->allow_extra_args(false);
-  gate.add_option("--device", run.device, "CUDA device number")->capture_default_str();
+void AddMeasuring(CLI::App& gate, GateArguments& arguments) {
+  gate::PairOptions& run = arguments.options.run;
+  help::OptionJobs& rows = arguments.rows;
+  rows.For(kMeasuring | kStatic,
+           gate.add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression"));
+  rows.For(kPair | kMeasure,
+           gate.add_option("--kernel-lib", run.libraries, "A kernel library that both builds load (repeatable)")
+               ->allow_extra_args(false));
+  rows.For(kPair | kMeasure,
+           gate.add_option("--shape", run.shapes,
+                           "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable); default 1,8,512,64")
+               ->allow_extra_args(false));
+  rows.For(kMeasuring, gate.add_option("--device", run.device, "CUDA device number")->capture_default_str());
   help::AddNumber(gate, "--pairs", run.pairs, "Timing pairs of the first stage", 5, 24);
   help::AddNumber(gate, "--second-pairs", run.second_pairs, "Pairs of the second stage, for suspects", 7, 24);
   help::AddNumber(gate, "--phase-pairs", run.phase_pairs, "Recording pairs, for phases; 0: no phases", 0, 24);
-  help::AddNumber(gate, "--draws", run.draws, "Random inputs that verify each kernel", 1, 100000);
-  help::AddNumber(gate, "--timeout", run.timeout_seconds,
-                  "Time limit of each process, in seconds; of a kernel in Python, of each case", 1.0, 86400.0);
-  gate.add_option("--python", run.python, "The Python that runs kernels in Python")
-      ->capture_default_str()
-      ->type_name("PROGRAM");
-  gate.add_flag("--measure-identical", run.measure_identical, "Also time cases of equal machine code");
-  gate.add_flag("--shared", run.shared, "Measure even if another process uses the GPU");
-  help::AddNumber(gate, "--processes", options.processes, "With --measure: timing processes", 1, 1000);
-  help::AddNumber(gate, "--recordings", options.recordings, "With --measure: recording processes", 1, 1000);
+  rows.For(kPair | kPythonPair, {"--pairs", "--second-pairs", "--phase-pairs"});
+  rows.For(kMeasuring, help::AddNumber(gate, "--draws", run.draws, "Random inputs that verify each kernel", 1, 100000));
+  rows.For(kMeasuring, help::AddNumber(gate, "--timeout", run.timeout_seconds,
+                                       "Time limit of each process, in seconds; of a kernel in Python, of each case",
+                                       1.0, 86400.0));
+  rows.For(kMeasuring, gate.add_option("--python", run.python, "The Python that runs kernels in Python")
+                           ->capture_default_str()
+                           ->type_name("PROGRAM"));
+  rows.For(kPair | kPythonPair,
+           gate.add_flag("--measure-identical", run.measure_identical, "Also time cases of equal machine code"));
+  rows.For(kMeasuring, gate.add_flag("--shared", run.shared, "Measure even if another process uses the GPU"));
+  rows.For(kMeasure, help::AddNumber(gate, "--processes", arguments.options.processes,
+                                     "With --measure: timing processes", 1, 1000));
+  rows.For(kMeasure, help::AddNumber(gate, "--recordings", arguments.options.recordings,
+                                     "With --measure: recording processes", 1, 1000));
 }
 
 void AddGateSelftest(CLI::App& gate, Invocation& invocation) {
@@ -177,29 +196,52 @@ void AddGateSelftest(CLI::App& gate, Invocation& invocation) {
 
 void AddGateSample(CLI::App& app, Invocation& invocation) {
   struct Arguments {
-    jobs::GateSampleOptions options;
+    explicit Arguments(const CLI::App& sample) : rows(sample, KernelJobs()) {}
+    help::OptionJobs rows;
+    jobs::GateSampleJob job;
     std::vector<std::string> shapes;
   };
-  const auto arguments = std::make_shared<Arguments>();
-  jobs::GateSampleOptions& options = arguments->options;
   CLI::App& sample =
       *app.add_subcommand("gate-sample", "What one timing process of fa-profile gate --pair measures, as JSON");
+  const auto arguments = std::make_shared<Arguments>(sample);
+  help::OptionJobs& rows = arguments->rows;
+  jobs::GateSampleJob& job = arguments->job;
+  constexpr help::Jobs kBoth = kLadder | kPython;
   sample.group("");  // a part of gate --pair: --help does not list it
-  sample.add_option("--kernel", options.kernel_pattern, "Only kernels whose id matches this regular expression");
-  sample.add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)")
-      ->allow_extra_args(false);
-  AddPythonKernel(sample, options.python);
-  sample
-      .add_option("--shape", arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable)")
-      ->allow_extra_args(false);
-  help::AddNumber(sample, "--launches", options.launches, "Timed samples per case", 1, 10000);
-  sample.add_option("--order", options.order, "Seed of the order of the cases")->capture_default_str();
-  sample.add_option("--device", options.device, "CUDA device number")->capture_default_str();
+  rows.For(kBoth,
+           sample.add_option("--kernel", job.kernels.pattern, "Only kernels whose id matches this regular expression"));
+  rows.For(kLadder,
+           sample.add_option("--kernel-lib", job.kernels.libraries, "A kernel library of your own (repeatable)")
+               ->allow_extra_args(false));
+  AddPythonKernel(sample, rows, job.python);
+  rows.For(kLadder, sample
+                        .add_option("--shape", arguments->shapes,
+                                    "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable)")
+                        ->allow_extra_args(false));
+  rows.For(kBoth, help::AddNumber(sample, "--launches", job.launches, "Timed samples per case", 1, 10000));
+  rows.For(kBoth, sample.add_option("--order", job.order, "Seed of the order of the cases")->capture_default_str());
+  rows.For(kBoth, sample.add_option("--device", job.device, "CUDA device number")->capture_default_str());
   invocation.When(sample, [arguments] {
-    for (const std::string& text : arguments->shapes) arguments->options.shapes.push_back(Shape::Parse(text));
-    jobs::RunGateSample(arguments->options);
+    jobs::GateSampleJob& asked = arguments->job;
+    arguments->rows.Check(asked.python.kernel.empty() ? kLadder : kPython);
+    asked.python.pattern = asked.kernels.pattern;
+    for (const std::string& text : arguments->shapes) asked.kernels.shapes.push_back(Shape::Parse(text));
+    jobs::RunGateSample(asked);
     return kExitFine;
   });
+}
+
+// Refuses options without effect on what the gate is asked.
+void CheckOptions(const CLI::App& gate, const GateArguments& arguments) {
+  const gate::GateOptions& options = arguments.options;
+  for (const help::Job& job : GateJobs()) {
+    if (gate.count(job.name) > 0) arguments.rows.Check(job);
+  }
+  if (!options.pair.empty() && python::LooksLikePythonKernel(options.pair.front())) arguments.rows.Check(PythonPair());
+  if (!options.statics.empty() && options.statics.front().ends_with(".json") && gate.count("--base-log") > 0) {
+    throw Error("--base-log has no effect on evidence", "leave it out: " + options.statics.front() + " has the base's");
+  }
+  RefuseTwoOutputs(gate, arguments.outputs);
 }
 
 // `command_line`: this program's, for the report.
@@ -208,8 +250,7 @@ int RunGate(const CLI::App& gate, GateArguments& arguments, const std::string& c
   gate::GateOutputs& outputs = arguments.outputs;
   options.run.reproduce = command_line;
   const bool measures = !options.pair.empty() || !options.measure.empty();
-  RefuseIdleOptions(gate, options);
-  RefuseTwoOutputs(gate, outputs);
+  CheckOptions(gate, arguments);
   gate::PairOptions& run = options.run;
   run.partial = !run.kernel_pattern.empty();
   for (std::string& shape : run.shapes) shape = Shape::Parse(shape).ToString();
@@ -218,9 +259,6 @@ int RunGate(const CLI::App& gate, GateArguments& arguments, const std::string& c
   for (gate::StaticOptions* const side : {&options.base_static, &options.head_static}) {
     side->architecture = arguments.architecture;
     side->kernel_pattern = run.kernel_pattern;
-  }
-  if (!options.pair.empty() && python::LooksLikePythonKernel(options.pair.front())) {
-    RefuseWithPython(gate, {"--kernel-lib", "--shape"});
   }
   options.why_no_gpu = measures ? jobs::WhyNoGpu() : "";
   if (!options.pair.empty() && options.why_no_gpu.empty()) {
@@ -255,14 +293,15 @@ int RunGate(const CLI::App& gate, GateArguments& arguments, const std::string& c
 }  // namespace
 
 void AddGate(CLI::App& app, Invocation& invocation) {
-  const auto arguments = std::make_shared<GateArguments>();
-  arguments->options.baselines = gate::kBaselines;
   CLI::App& gate =
       *app.add_subcommand("gate", "Judge whether a change makes kernels worse: verdict, reports and exit code for CI");
+  const auto arguments = std::make_shared<GateArguments>(gate);
+  arguments->options.baselines = gate::kBaselines;
   gate.require_subcommand(0, 1);
   AddQuestion(gate, *arguments);
+  AddLimits(gate, *arguments);
   AddReports(gate, *arguments);
-  AddMeasuring(gate, arguments->options);
+  AddMeasuring(gate, *arguments);
   AddGateSelftest(gate, invocation);
   AddGateInit(gate, invocation);
   AddGateHistory(gate, invocation);

@@ -1,11 +1,13 @@
-// The commands that need a GPU. What they run is in profiler/jobs.
+// The commands that need a GPU. What they run is in cli/jobs.
 #include <iostream>
 #include <memory>
 
 #include "command.h"
 #include "fa_profile/add_option.h"
 #include "fa_profile/jobs.h"
+#include "fa_profile/option_jobs.h"
 #include "formats.h"
+#include "kernel_options.h"
 #include "terminal_options.h"
 
 namespace fa_profile::cli {
@@ -13,47 +15,64 @@ namespace fa_profile::cli {
 namespace {
 
 struct VerifyArguments {
-  jobs::VerifyOptions options;
+  explicit VerifyArguments(const CLI::App& command) : rows(command, KernelJobs()) {}
+
+  help::OptionJobs rows;
+  jobs::VerifyJob ladder;
+  jobs::PythonOptions python;
   ShapeArguments shapes;
 };
+
+int RunVerify(VerifyArguments& given) {
+  jobs::VerifyJob& ladder = given.ladder;
+  if (!given.python.kernel.empty()) {
+    given.rows.Check(kPython);
+    given.python.pattern = ladder.kernels.pattern;
+    return CodeOf(jobs::VerifyPythonKernel({given.python, ladder.judging, ladder.device}));
+  }
+  given.rows.Check(kLadder);
+  ladder.kernels.shapes = given.shapes.Parse();
+  return CodeOf(jobs::VerifyKernels(ladder));
+}
 
 }  // namespace
 
 void AddVerify(CLI::App& app, Invocation& invocation) {
-  const auto arguments = std::make_shared<VerifyArguments>();
-  jobs::VerifyOptions& options = arguments->options;
-  CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
-  verify->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
-  verify->add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)");
-  AddPythonKernel(*verify, options.python);
-  AddTensorFiles(*verify, options.tensor_files);
+  constexpr help::Jobs kBoth = kLadder | kPython;
+  CLI::App& verify = *app.add_subcommand("verify", "Compare every kernel with the float64 reference");
+  const auto given = std::make_shared<VerifyArguments>(verify);
+  help::OptionJobs& rows = given->rows;
+  jobs::VerifyJob& job = given->ladder;
+  rows.For(kBoth,
+           verify.add_option("--kernel", job.kernels.pattern, "Only kernels that match this regular expression"));
+  rows.For(kLadder,
+           verify.add_option("--kernel-lib", job.kernels.libraries, "A kernel library of your own (repeatable)"));
+  AddPythonKernel(verify, rows, given->python);
+  rows.For(kLadder, AddTensorFiles(verify, job.kernels.tensor_files));
   AddShapes(
-      *verify, arguments->shapes,
+      verify, given->shapes,
       "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default: the suite");
-  verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
-  help::AddNumber(*verify, "--seed", options.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U);
-  verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
-  help::AddNumber(*verify, "--calls", options.calls, "Calls of a library's kernel to compare in all", 0, 1'000'000);
-  verify->add_flag_callback(
-      "--no-timing", [&options] { options.timing = false; }, "Only results: for runs under compute-sanitizer");
-  verify->add_flag("--accept-weak-tolerance", options.accept_weak_tolerance,
-                   "Apply a library's tolerance as it is, though zeros or a mean pass it");
-  verify->add_option("--receipt", options.receipt, "Write what was judged of the kernel library to this file")
-      ->type_name("FILE");
-  invocation.When(*verify, [arguments, verify] {
-    const jobs::PythonOptions& python = arguments->options.python;
-    RequirePythonKernel(*verify, python);
-    if (!python.kernel.empty()) {
-      RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal", "--receipt"});
-      return CodeOf(jobs::VerifyPythonKernel(arguments->options));
-    }
-    arguments->options.shapes = arguments->shapes.Parse();
-    return CodeOf(jobs::VerifyKernels(arguments->options));
-  });
+  rows.For(kLadder, {"--shape", "--causal"});
+  rows.For(kBoth,
+           verify.add_option("--draws", job.judging.draws, "Random inputs per shape")->check(CLI::Range(1, 100000)));
+  rows.For(kBoth,
+           help::AddNumber(verify, "--seed", job.judging.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U));
+  rows.For(kBoth, verify.add_option("--device", job.device, "CUDA device number")->capture_default_str());
+  rows.For(kBoth, help::AddNumber(verify, "--calls", job.judging.calls, "Calls of a library's kernel to compare in all",
+                                  0, 1'000'000));
+  rows.For(kBoth, verify.add_flag_callback(
+                      "--no-timing", [&job] { job.judging.timing = false; },
+                      "Only results: for runs under compute-sanitizer"));
+  rows.For(kBoth, verify.add_flag("--accept-weak-tolerance", job.judging.accept_weak_tolerance,
+                                  "Apply a library's tolerance as it is, though zeros or a mean pass it"));
+  rows.For(kLadder,
+           verify.add_option("--receipt", job.receipt, "Write what was judged of the kernel library to this file")
+               ->type_name("FILE"));
+  invocation.When(verify, [given] { return RunVerify(*given); });
 }
 
 void AddReceipt(CLI::App& app, Invocation& invocation) {
-  const auto options = std::make_shared<jobs::ReceiptOptions>();
+  const auto options = std::make_shared<jobs::ReceiptJob>();
   CLI::App* const receipt = app.add_subcommand("receipt", "Check receipts that verify wrote");
   receipt->require_subcommand(1);
   CLI::App* const check = receipt->add_subcommand("check", "Judge a kernel library again, and say what agrees");
@@ -75,45 +94,49 @@ void AddReceipt(CLI::App& app, Invocation& invocation) {
 
 // What this program starts for each kernel library.
 void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
-  const auto arguments = std::make_shared<VerifyArguments>();
-  jobs::VerifyOptions& options = arguments->options;
+  struct Arguments {
+    jobs::VerifyJob job;
+    ShapeArguments shapes;
+    bool serve = false;
+  };
+  const auto given = std::make_shared<Arguments>();
+  jobs::VerifyJob& job = given->job;
   CLI::App* const child = app.add_subcommand("kernel-library", "Load a kernel library for verify and for a run");
   child->group("");
-  child->add_option("library", options.kernel_libraries)->required()->expected(1);
-  AddTensorFiles(*child, options.tensor_files);
-  AddShapes(*child, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,...");
-  child->add_option("--draws", options.draws);
-  child->add_option("--seed", options.seed);
-  child->add_option("--device", options.device);
-  const auto serve = std::make_shared<bool>(false);
-  child->add_flag("--serve", *serve);
-  invocation.When(*child, [arguments, serve]() -> int {
-    if (*serve) jobs::ServeKernelLibrary(arguments->options);
-    arguments->options.shapes = arguments->shapes.Parse();
-    jobs::RunKernelLibrary(arguments->options);
+  child->add_option("library", job.kernels.libraries)->required()->expected(1);
+  AddTensorFiles(*child, job.kernels.tensor_files);
+  AddShapes(*child, given->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,...");
+  child->add_option("--draws", job.judging.draws);
+  child->add_option("--seed", job.judging.seed);
+  child->add_option("--device", job.device);
+  child->add_flag("--serve", given->serve);
+  invocation.When(*child, [given]() -> int {
+    if (given->serve) jobs::ServeKernelLibrary(given->job.kernels);
+    given->job.kernels.shapes = given->shapes.Parse();
+    jobs::RunKernelLibrary(given->job);
   });
 }
 
 void AddSelftest(CLI::App& app, Invocation& invocation) {
   struct Arguments {
-    jobs::SelftestOptions options;
+    jobs::SelftestJob job;
     const Format* format = nullptr;
   };
   const auto arguments = std::make_shared<Arguments>();
-  jobs::SelftestOptions& options = arguments->options;
+  jobs::SelftestJob& job = arguments->job;
   CLI::App* const selftest =
       app.add_subcommand("selftest", "Test the profiler on kernels whose counts and phases are known");
-  selftest->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
-  selftest->add_option("--device", options.device, "CUDA device number")->capture_default_str();
-  selftest->add_option("-o,--output", options.output, "Keep the recording (*.fap)");
-  selftest->add_flag("--force", options.overwrite, "Replace an existing recording");
+  selftest->add_option("--kernel", job.kernel_pattern, "Only kernels that match this regular expression");
+  selftest->add_option("--device", job.device, "CUDA device number")->capture_default_str();
+  selftest->add_option("-o,--output", job.file.path, "Keep the recording (*.fap)");
+  selftest->add_flag("--force", job.file.overwrite, "Replace an existing recording");
   AddFormatOption(*selftest, arguments->format, &Format::selftest);
   invocation.When(*selftest, [arguments, &invocation] {
-    jobs::SelftestOptions& asked = arguments->options;
-    asked.command_line = invocation.command_line;
+    jobs::SelftestJob& asked = arguments->job;
+    asked.file.command_line = invocation.command_line;
     const SelftestReport report = jobs::RunSelftest(asked);
     arguments->format->selftest(std::cout, report, TerminalOptions());
-    if (!asked.output.empty()) NameRecording("recording: " + asked.output);
+    if (!asked.file.path.empty()) NameRecording("recording: " + asked.file.path);
     return CodeOf(report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0);
   });
 }

@@ -15,6 +15,7 @@
 #include "fa_profile/lint.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/phase_map.h"
 #include "fa_profile/usage_errors.h"
 
@@ -42,7 +43,7 @@ std::string RequireChip(const std::string& chip) {
 
 /// The phases that are known without a map of the user's, and by what an instruction belongs to each.
 void ListPhases(const std::function<bool(std::string_view)>& wanted) {
-  for (const PhaseMap& map : {AttentionPhases(), OpcodePhases()}) {
+  for (const PhaseMap& map : {AttentionPhases(), sass::OpcodePhases()}) {
     for (const PhaseRule& rule : map.rules) {
       if (!wanted(rule.phase)) continue;
       std::string what;

@@ -1,3 +1,5 @@
+#include "replay.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,18 +8,31 @@
 #include <string>
 
 #include "bundled.h"
-#include "command.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_names.h"
 #include "fa_profile/recording_file.h"
 #include "formats.h"
+#include "kernel_options.h"
 
 namespace fa_profile::cli {
 
-int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
-  if (!options.metrics.empty()) RequireKnownCounters(options.metrics, jobs::KnownCounters());
+namespace {
+
+help::Job BundledJob(const help::OptionJobs& rows, const std::string& why_no_gpu) {
+  return {.bit = kBundled,
+          .name = "the bundled recording",
+          .refusal = " needs a GPU, which this machine does not have (" + why_no_gpu + ")",
+          .cure = "without a GPU use only " + rows.ListedFor(kBundled) + "; report FILE.fap needs none"};
+}
+
+}  // namespace
+
+int ReplayBundled(const jobs::LadderJob& asked, const help::OptionJobs& rows, const Format& format,
+                  const ReportFilter& filter, const std::string& why_no_gpu) {
+  const jobs::KernelChoice& choice = asked.kernels;
+  if (!asked.metrics.names.empty()) RequireKnownCounters(asked.metrics.names, jobs::KnownCounters());
   const std::string path = BundledRecording();
   store::LoadOptions no_metrics;
   no_metrics.metrics.emplace();
@@ -33,19 +48,15 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
     }
   }
   // Wrong input is an error before the missing GPU is. A kernel library has other names.
-  if (options.kernel_libraries.empty()) (void)MatchKernels(options.kernel_pattern, kernels);
-  if (!options.gpu_only_option.empty()) {
-    throw Error(options.gpu_only_option + " needs a GPU, which this machine does not have (" + why_no_gpu + ")",
-                "without a GPU use only --ncu-set, --kernel, --shape, --causal, --details, --summary, --explain, "
-                "--phase-map, --phase-from and --format, or report FILE.fap");
-  }
-  for (const Shape& shape : options.shapes) {
+  if (choice.libraries.empty()) (void)MatchKernels(choice.pattern, kernels);
+  rows.Check(BundledJob(rows, why_no_gpu));
+  for (const Shape& shape : choice.shapes) {
     if (std::find(recorded.begin(), recorded.end(), shape) == recorded.end()) {
       throw Error("the bundled recording has no shape " + shape.ToString(), "it has " + shapes);
     }
   }
   // The notice comes first: on stdout in a format for people, on stderr when a program parses stdout.
-  std::ostream& notice = options.format->for_people ? std::cout : std::cerr;
+  std::ostream& notice = format.for_people ? std::cout : std::cerr;
   notice << fmt::format(
       "REPLAY, not a measurement: no GPU here. Bundled recording of an {}, driver {},\n"
       "taken {} at commit {} with set {}: {}\n"
@@ -53,14 +64,14 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
       recording.device.name, recording.device.driver_version, recording.session.created_at,
       recording.session.tool_commit.substr(0, 12), recording.session.metric_set,
       std::filesystem::path(path).filename().string(), why_no_gpu);
-  if (options.metric_set != recording.session.metric_set) {
-    notice << fmt::format("--ncu-set {} has no effect: the recording has set {}.\n", options.metric_set,
+  if (asked.metrics.set != recording.session.metric_set) {
+    notice << fmt::format("--ncu-set {} has no effect: the recording has set {}.\n", asked.metrics.set,
                           recording.session.metric_set);
   }
   notice << '\n';
-  ReportFilter filter = options.report;
-  filter.entries = {.kernel_pattern = options.kernel_pattern, .shapes = options.shapes};
-  PrintReport(path, *options.format, filter);
+  ReportFilter selected = filter;
+  selected.entries = {.kernel_pattern = choice.pattern, .shapes = choice.shapes};
+  PrintReport(path, format, selected);
   return kExitFine;
 }
 

@@ -17,6 +17,7 @@
 #include "fa_profile/usage_errors.h"
 #include "fa_profile/weigh_gpu_time.h"
 #include "formats.h"
+#include "kernel_options.h"
 #include "print_to.h"
 #include "terminal_options.h"
 

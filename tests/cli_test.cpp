@@ -510,6 +510,8 @@ TEST_F(CliTest, CommandsThatNeedAGpuAreRefusedWithoutOne) {
   ExpectRefused("--device 1", "needs a GPU", "without a GPU use only");
   ExpectRefused("-o x.fap", "needs a GPU", "without a GPU use only");
   ExpectRefused("--timeline", "--timeline needs a GPU", "without a GPU use only");
+  ExpectRefused("--phases on", "--phases needs a GPU", "without a GPU use only");
+  ExpectRefused("--force", "--force needs a GPU", "use only --ncu-set, --kernel, --shape, --causal, --phase-map");
   ExpectRefused("-- /bin/true", "needs", "hint:");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x.fap"));
 }
@@ -535,8 +537,9 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   ExpectRefused("--tensor x=y -- /bin/true", "--tensor has no effect on a program", "--delay and --duration");
   ExpectRefused("--timeline -- /bin/true", "--timeline has no effect on a program", "--delay and --duration");
   ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape has no effect on a program", "--delay and --duration");
-  ExpectRefused("--replay user -- /bin/true", "--replay user cannot measure a program", "spread, kernel or none");
-  ExpectRefused("--replay spread", "--replay spread is for a program", "after --");
+  ExpectRefused("--replay user -- /bin/true", "--replay user has no effect on a program: fa-profile cannot run",
+                "use kernel, spread or none");
+  ExpectRefused("--replay spread", "--replay spread applies only to a program", "after --, or use user or kernel");
   ExpectRefused("--top 3", "--top applies only to a program", "after --");
   EXPECT_EQ(Run("--top 0 -- /bin/true").exit_code, 2);
   EXPECT_EQ(Run("--duration 0 -- /bin/true").exit_code, 2);
@@ -544,9 +547,16 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   ExpectRefused("--launch-skip 3", "--launch-skip applies only to a program", "after --");
   ExpectRefused("--profile-from-start off", "--profile-from-start applies only to a program", "after --");
   ExpectRefused("--nvtx '(' -- /bin/true", "--nvtx '('", "hint:");
-  ExpectRefused("--replay none --nvtx step -- /bin/true", "--nvtx selects launches to measure",
+  ExpectRefused("--replay none --nvtx step -- /bin/true", "--nvtx has no effect with --replay none: it selects",
                 "leave one of them out");
-  ExpectRefused("--profile-from-start off --delay 3 -- /bin/true", "exclude each other", "give one");
+  ExpectRefused("--profile-from-start off --delay 3 -- /bin/true",
+                "--delay has no effect with --profile-from-start off: each says when", "leave one of them out");
+  ExpectRefused("--phases on --replay kernel -- /bin/true", "--phases on has no effect with --replay kernel",
+                "use --replay spread");
+  ExpectRefused("--cache flush --replay kernel", "--cache flush has no effect with --replay kernel",
+                "use --replay user");
+  ExpectRefused("--device 1 -- /bin/true", "--device has no effect on a program", "CUDA_VISIBLE_DEVICES");
+  ExpectRefused("--output x.fap --spool .", "--output has no effect with --spool", "leave one of them out");
   EXPECT_EQ(Run("--launch-count 0 -- /bin/true").exit_code, 2);
   EXPECT_EQ(Run("--record-all -1 -- /bin/true").exit_code, 2);
   EXPECT_EQ(Run("--record-all sometimes -- /bin/true").exit_code, 2);

@@ -2,7 +2,7 @@
 prints each violation.
 
 A stage sees its own headers, its public header folder, and the stages and outside libraries that RULE grants it. cli/
-(but for cli/help), tests/ and bench/ wire the stages together and are free.
+(but for cli/help and cli/jobs), tests/ and bench/ wire the stages together and are free.
 
 A stage defines names in its own namespace, so that two stages cannot define one name in two ways.
 """
@@ -52,7 +52,7 @@ RULE = {
     "profiler/store": (MODEL, {"sqlite", "zstd"} | TEXT),
     "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect/control", "profiler/collect"}, TEXT),
     "profiler/sass": (MODEL, {"json", "zstd"} | TEXT),
-    "profiler/analyze": (MODEL, TEXT),
+    "profiler/analyze": (MODEL | {"profiler/sass"}, TEXT),
     "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml", "re2"} | TEXT),
     "profiler/load/packages": (CODE | {"profiler/base/readers", "profiler/load"}, {"re2", "archive"} | TEXT),
     "profiler/python": (MODEL | {"profiler/base/readers"}, {"json"} | TEXT),
@@ -79,7 +79,7 @@ RULE = {
         {"nanobind", "nvtx"},
     ),
     "ci/gate": (MODEL | {"profiler/base/readers"} | {f"ci/gate/{room}" for room in ("files", "judge", "evidence", "measure")}, TEXT),
-    "profiler/jobs": (
+    "cli/jobs": (
         CODE
         | {"kernels", "ci/gate/files", "ci/gate/judge"}
         | {f"profiler/{room}" for room in ("base/readers", "collect/control", "collect", "store", "inject", "load", "python", "judge")},
@@ -112,7 +112,7 @@ NAMESPACE = {
     "exporters/watch": "fa_profile::watch",
     "ci/gate": "fa_profile::gate",
     "profiler/judge": "fa_profile::judge",
-    "profiler/jobs": "fa_profile::jobs",
+    "cli/jobs": "fa_profile::jobs",
     "cli/help": "fa_profile::help",
     "python": "fa_profile::py",
 }

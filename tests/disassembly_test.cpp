@@ -11,6 +11,7 @@
 #include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/error.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/private_folder.h"
 #include "sample_cubins.h"
 
@@ -242,6 +243,9 @@ TEST(DisassemblyTest, ExponentialsAndMatrixProductsOfTheHeadersAreThoseDisassemb
       SCOPED_TRACE(std::string(name) + " " + function.name);
       const auto found = std::ranges::find(functions, function.name, &DeviceFunction::name);
       ASSERT_NE(found, functions.end());
+      for (const Instruction& instruction : found->instructions) {
+        EXPECT_FALSE(FindOpcode(instruction.opcode).base.empty()) << instruction.opcode << " has no row";
+      }
       const bool exponentiates = std::ranges::any_of(
           found->instructions, [](const Instruction& i) { return i.opcode.starts_with("MUFU.EX2"); });
       const bool multiplies = std::ranges::any_of(found->instructions, [](const Instruction& i) {

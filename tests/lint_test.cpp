@@ -129,6 +129,17 @@ TEST(LintTest, CountsAreByPhaseAndLoopDepthWithoutPadding) {
                                                  {"atomic", 2}}));
 }
 
+TEST(LintTest, CopiesIntoTensorMemoryCountAsSharedMemory) {
+  const KernelLint lint =
+      Lint(Kernel({{"UTCCP.T.S", "tmem[UR6], gdesc[UR10]"}, {"UTMASTG.2D", "[UR8][UR4]"}, {"EXIT"}}));
+  std::map<std::string, int> counts;
+  for (const PhaseCode& row : lint.phases) {
+    for (const auto& [what, count] : row.counts) counts[what] += count;
+  }
+  EXPECT_EQ(counts["shared"], 1);
+  EXPECT_EQ(counts["global"], 1);
+}
+
 TEST(LintTest, SpillsAreSlotsAboveTheLowestLastUseReload) {
   KernelCode kernel = Kernel({{"STL.128", "[R1], RZ"},         // an array's
                               {"STL", "[R1+0x10], R4"},        // a spill
@@ -368,7 +379,8 @@ TEST(LintTest, OccupancyIsAbsentWhereThreadsOrTheArchitectureAreUnknown) {
 }
 
 TEST(LintTest, OccupancyIsAbsentAndBoundedWhereSharedMemoryIsUsedAndHasNoFixedSize) {
-  for (const char* const opcode : {"LDS", "LDGSTS.E.128", "UTMALDG.2D", "HGMMA.64x64x16.F32", "ATOMS.ADD"}) {
+  for (const char* const opcode :
+       {"LDS", "LDGSTS.E.128", "UTMALDG.2D", "HGMMA.64x64x16.F32", "ATOMS.ADD", "UTCCP.T.S"}) {
     SCOPED_TRACE(opcode);
     KernelCode kernel = Kernel({{opcode}, {"EXIT"}});
     kernel.registers_per_thread = 128;

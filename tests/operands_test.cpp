@@ -83,6 +83,15 @@ TEST(OperandsTest, PredicatesAreDefinedAndUsed) {
   EXPECT_EQ(Definitions(Read("REDUX.MAX", "UR4, R2")), "UR4 ");
 }
 
+TEST(OperandsTest, WhatOnlyReadsItsFirstOperandDefinesNothing) {
+  const Operands copy = Read("UTCCP.T.S.4x32dp128bit", "tmem[UR6], gdesc[UR10]");
+  EXPECT_EQ(Definitions(copy), "");
+  EXPECT_EQ(Uses(copy), "address:UR6 address:UR10 ");
+  const Operands event = Read("PMTRIG", "0x80");
+  EXPECT_EQ(Definitions(event) + Uses(event), "");
+  EXPECT_EQ(Definitions(Read("UTCATOMSWS.FIND_AND_SET.ALIGN", "UP0, UR6, UR6")), "UP0 UR6 ");
+}
+
 TEST(OperandsTest, AnInstructionThatNeverRunsIsToldApart) {
   EXPECT_TRUE(Read("LDS", "RZ[RZ]", "@!PT").never);
   EXPECT_TRUE(Read("UIADD3", "URZ, URZ, URZ, URZ", "@!UPT").never);

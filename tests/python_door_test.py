@@ -89,7 +89,7 @@ class DoorTest(unittest.TestCase):
         self.assertIn("--python /path/to/venv/bin/python", error)
 
     def test_a_case_by_its_name_is_for_kernels_in_python(self):
-        self.assertIn("--case has no effect without a kernel in Python", self.refusal("--case=double@n=4"))
+        self.assertIn("--case applies only to a kernel in Python", self.refusal("--case=double@n=4"))
 
     def test_options_without_effect_are_refused(self):
         kernel = ("--kernel-py", "kernel.py:double")
@@ -97,10 +97,13 @@ class DoorTest(unittest.TestCase):
         self.assertIn("--shape has no effect on a kernel in Python", self.refusal("verify", *kernel, *shape))
         self.assertIn("--replay has no effect on a kernel in Python", self.refusal(*kernel, "--replay", "kernel"))
         self.assertIn("--raw has no effect on a kernel in Python", self.refusal(*kernel, "--raw", "none"))
+        for command in ((), ("verify",)):
+            error = self.refusal(*command, *kernel, "--tensor", "x=x.npy")
+            self.assertIn("--tensor has no effect on a kernel in Python", error)
         self.assertIn("--kernel-py has no effect on a program", self.refusal(*kernel, "--", "true"))
         for command in ((), ("verify",)):
             error = self.refusal(*command, "--python", "python3")
-            self.assertIn("--python has no effect without a kernel in Python", error)
+            self.assertIn("--python applies only to a kernel in Python", error)
         self.assertIn("--python has no effect", self.refusal("gate", "--python", "python3", "--candidate", "a.fap"))
         pair = ("gate", "--pair", "kernel.py:double", "kernel.py:double")
         self.assertIn("--shape has no effect on a kernel in Python", self.refusal(*pair, *shape))

@@ -13,9 +13,9 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/inline_stacks.h"
 #include "fa_profile/measured_code.h"
+#include "fa_profile/opcodes.h"
 #include "mbarrier_copies.h"
 #include "mbarrier_waits.h"
-#include "opcode.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -62,11 +62,14 @@ std::size_t NewerGroups(const Instruction& wait) {
 using EndsGroup = bool (*)(const Instruction&);
 
 bool EndsMatrixGroup(const Instruction& instruction) {
-  return ClassOf(instruction.opcode) == OpcodeClass::kTensor && instruction.operands.find("gsb0") != std::string::npos;
+  return sass::ClassOf(instruction.opcode) == sass::OpcodeClass::kTensor &&
+         instruction.operands.find("gsb0") != std::string::npos;
 }
-bool EndsStoreGroup(const Instruction& instruction) { return instruction.opcode.starts_with("UTMACMDFLUSH"); }
+bool EndsStoreGroup(const Instruction& instruction) {
+  return sass::FormOf(instruction.opcode) == sass::Form::kStoreGroupEnd;
+}
 bool EndsCopyGroup(const Instruction& instruction) {
-  return instruction.opcode.starts_with("LDGDEPBAR") || EndsStoreGroup(instruction);
+  return sass::FormOf(instruction.opcode) == sass::Form::kCopyGroupEnd || EndsStoreGroup(instruction);
 }
 
 /// How often warps went from one block to a successor, as far as the blocks' counts tell.
@@ -140,8 +143,8 @@ class FunctionWaits {
   void AddGroups(std::vector<AsyncWait>& waits) const {
     for (std::size_t i = 0; i < code_.instructions().size(); ++i) {
       const std::string_view opcode = code_.instructions()[i].opcode;
-      if (opcode.starts_with("WARPGROUP.DEPBAR")) AddGroup(i, EndsMatrixGroup, waits);
-      if (opcode.starts_with("DEPBAR")) AddGroup(i, EndsCopyGroup, waits);
+      if (sass::WaitsForProducts(opcode)) AddGroup(i, EndsMatrixGroup, waits);
+      if (sass::FormOf(opcode) == sass::Form::kGroupWait) AddGroup(i, EndsCopyGroup, waits);
     }
   }
 
@@ -231,9 +234,12 @@ TimedCode SampledCode(const LabelledFunction& labelled, const PcSampling& sampli
   for (const PcSample& pc : sampling.samples) {
     const auto index = pc.function_id == function.id ? IndexOf(function, pc.offset) : std::nullopt;
     if (!index) continue;
-    const std::string_view opcode = function.instructions[*index].opcode;
-    const bool waits = code.async_wait[*index] || opcode.find("DEPBAR.LE") != std::string_view::npos;
-    const bool behind_depbar = *index > 0 && function.instructions[*index - 1].opcode.starts_with("DEPBAR.LE");
+    const auto waits_for_groups = [&](std::size_t i) {
+      return sass::FormOf(function.instructions[i].opcode) == sass::Form::kGroupWait;
+    };
+    const bool waits = code.async_wait[*index] || waits_for_groups(*index) ||
+                       sass::WaitsForProducts(function.instructions[*index].opcode);
+    const bool behind_depbar = *index > 0 && waits_for_groups(*index - 1);
     for (const auto& [reason, count] : pc.samples) {
       if (IsTwin(reason)) continue;
       const auto samples = static_cast<double>(count);

@@ -4,6 +4,7 @@
 
 #include "fa_profile/demangle.h"
 #include "fa_profile/inline_stacks.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/phases.h"
 #include "phase_sums.h"
 
@@ -128,7 +129,7 @@ PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions) {
       }
     }
   }
-  return OpcodePhases();
+  return sass::OpcodePhases();
 }
 
 std::vector<DataLoss> OverlapsOf(const PhaseMap& map) {

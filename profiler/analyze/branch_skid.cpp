@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <string_view>
+
+#include "fa_profile/measured_code.h"
+#include "fa_profile/opcodes.h"
 
 namespace fa_profile::analyze {
 namespace {
 
 bool LeavesThisWay(const Instruction& instruction) {
-  constexpr std::string_view kBranches[] = {"BRA", "BRX", "JMP", "JMX", "CALL", "RET", "EXIT", "BSYNC"};
-  return std::ranges::any_of(kBranches, [&](std::string_view name) {
-    const std::string& opcode = instruction.opcode;
-    return opcode.starts_with(name) && (opcode.size() == name.size() || opcode[name.size()] == '.');
-  });
+  const sass::Form form = sass::FormOf(instruction.opcode);
+  return sass::IsBranch(form) || sass::IsEnd(form) || form == sass::Form::kCall || form == sass::Form::kRegionEnd;
 }
 
 using ByOffset = std::map<std::uint32_t, PcSample>;

@@ -7,6 +7,7 @@
 
 #include "fa_profile/infer_phases.h"
 #include "fa_profile/measured_code.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/phases.h"
 
 namespace fa_profile::analyze {
@@ -19,7 +20,7 @@ ChosenPhases ByMap(const std::vector<const DeviceFunction*>& functions, const Ph
 }
 
 ChosenPhases ByOpcodes(const std::vector<const DeviceFunction*>& functions) {
-  return ByMap(functions, OpcodePhases(), "opcode");
+  return ByMap(functions, sass::OpcodePhases(), "opcode");
 }
 
 ChosenPhases ByFunctions(const std::vector<const DeviceFunction*>& functions) {

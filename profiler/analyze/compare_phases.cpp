@@ -9,6 +9,7 @@
 
 #include "fa_profile/demangle.h"
 #include "fa_profile/measured_code.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/phases.h"
 #include "measured_call.h"
 #include "phase_sums.h"
@@ -27,7 +28,8 @@ double RatioOf(double part, double all) { return all > 0.0 ? part / all : 0.0; }
 
 /// At a barrier no warp works, and padding is not executed.
 bool IsCompared(const Instruction& instruction) {
-  return !instruction.opcode.starts_with("BAR") && instruction.opcode != "NOP";
+  const sass::Form form = sass::FormOf(instruction.opcode);
+  return form != sass::Form::kBarrier && form != sass::Form::kNop;
 }
 
 std::set<std::string> PhasesIn(const PhaseConfusion& confusion) {

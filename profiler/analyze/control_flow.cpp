@@ -9,11 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "fa_profile/opcodes.h"
 #include "loops.h"
 
 namespace fa_profile::analyze {
 namespace {
 
+using sass::Form;
 using Instructions = std::vector<Instruction>;
 
 /// "BRA !P0, 0x2b0" and "BRA.DIV UR4, 0x2b0" are conditional without a predicate.
@@ -61,22 +63,19 @@ std::vector<std::size_t> IndirectTargets(const Instructions& instructions, const
 
 Exits ExitsOf(const Instructions& instructions, std::size_t index) {
   const Instruction& instruction = instructions[index];
-  const std::string_view base = BaseOpcode(instruction);
+  const Form form = sass::FormOf(instruction.opcode);
   Exits exits;
-  if (base == "BRA" || base == "JMP") {
-    exits.ends_block = true;
+  exits.ends_block = sass::IsBranch(form) || sass::IsEnd(form) || form == Form::kCall;
+  if (form == Form::kBranch) {
     exits.falls_through = IsConditional(instruction);
     if (const auto target = BranchTarget(instructions, instruction)) exits.targets.push_back(*target);
-  } else if (base == "BRX" || base == "BRXU" || base == "JMX" || base == "JMXU") {
-    exits.ends_block = true;
+  } else if (form == Form::kIndirectBranch) {
     exits.falls_through = !instruction.predicate.empty();
     exits.targets = IndirectTargets(instructions, instruction);
     exits.unknown = exits.targets.empty();
-  } else if (base == "EXIT" || base == "RET" || base == "KILL") {
-    exits.ends_block = true;
+  } else if (sass::IsEnd(form)) {
     exits.falls_through = !instruction.predicate.empty();
-  } else if (base == "CALL") {
-    exits.ends_block = true;
+  } else if (form == Form::kCall) {
     exits.callee = BranchTarget(instructions, instruction);
   }
   return exits;
@@ -95,7 +94,7 @@ void ResolveConvergence(const Instructions& instructions, std::vector<Exits>& ex
   std::vector<std::set<std::size_t>> found(instructions.size());
   std::vector<std::size_t> seen_by(instructions.size(), 0);
   for (std::size_t bssy = 0; bssy < instructions.size(); ++bssy) {
-    if (BaseOpcode(instructions[bssy]) != "BSSY") continue;
+    if (sass::FormOf(instructions[bssy].opcode) != Form::kRegionBegin) continue;
     const std::string_view barrier = FirstOperand(instructions[bssy]);
     const auto target = BranchTarget(instructions, instructions[bssy]);
     if (!target) continue;
@@ -110,9 +109,10 @@ void ResolveConvergence(const Instructions& instructions, std::vector<Exits>& ex
       if (steps-- == 0) return;
       const std::size_t i = pending.back();
       pending.pop_back();
-      const std::string_view base = BaseOpcode(instructions[i]);
-      const bool is_same = (base == "BSYNC" || base == "BSSY") && FirstOperand(instructions[i]) == barrier;
-      if (is_same && base == "BSYNC") found[i].insert(*target);
+      const Form form = sass::FormOf(instructions[i].opcode);
+      const bool is_same =
+          (form == Form::kRegionBegin || form == Form::kRegionEnd) && FirstOperand(instructions[i]) == barrier;
+      if (is_same && form == Form::kRegionEnd) found[i].insert(*target);
       if (is_same && instructions[i].predicate.empty()) continue;
       if (exits[i].falls_through) visit(i + 1);
       for (const std::size_t next : exits[i].targets) visit(next);
@@ -148,7 +148,7 @@ std::vector<bool> ReachesReturn(const Instructions& instructions, const std::vec
   std::vector<bool> reaches(blocks.size(), false);
   std::vector<std::size_t> pending;
   for (std::size_t block = 0; block < blocks.size(); ++block) {
-    if (BaseOpcode(instructions[blocks[block].end - 1]) != "RET") continue;
+    if (sass::FormOf(instructions[blocks[block].end - 1].opcode) != Form::kReturn) continue;
     reaches[block] = true;
     pending.push_back(block);
   }
@@ -226,10 +226,6 @@ std::vector<int> BlockDepths(const std::vector<BasicBlock>& blocks) {
 
 }  // namespace
 
-std::string_view BaseOpcode(const Instruction& instruction) {
-  return std::string_view(instruction.opcode).substr(0, instruction.opcode.find('.'));
-}
-
 std::optional<std::size_t> BranchTarget(const std::vector<Instruction>& instructions, const Instruction& branch) {
   const std::size_t start = branch.operands.rfind("0x");
   if (start == std::string::npos) return std::nullopt;
@@ -264,10 +260,6 @@ ControlFlow ReadControlFlow(const DeviceFunction& function) {
   return flow;
 }
 
-bool IsWaitingBarrier(const Instruction& instruction) {
-  return instruction.opcode.starts_with("BAR.SYNC") || instruction.opcode.starts_with("BAR.RED");
-}
-
 std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const ControlFlow& flow, std::size_t index) {
   struct Way {
     std::size_t length;  // instructions back to the end of the block
@@ -285,7 +277,7 @@ std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const C
     ways.pop();
     const BasicBlock& block = flow.blocks[way.block];
     std::size_t i = way.end;
-    while (i > block.first && !IsWaitingBarrier(function.instructions[i - 1])) --i;
+    while (i > block.first && !sass::WaitsAtBarrier(function.instructions[i - 1].opcode)) --i;
     const std::size_t length = way.length + (way.end - i);
     if (i > block.first) {
       if (!found || length < shortest) {
@@ -308,7 +300,7 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
   std::vector<std::size_t> pending;
   // Takes [first, end) backwards down to another barrier; says whether its start was reached.
   const auto take = [&](std::size_t first, std::size_t end) {
-    while (end > first && !IsWaitingBarrier(instructions[end - 1])) region.push_back(--end);
+    while (end > first && !sass::WaitsAtBarrier(instructions[end - 1].opcode)) region.push_back(--end);
     return end == first;
   };
   const auto enter_predecessors = [&](const BasicBlock& block) {

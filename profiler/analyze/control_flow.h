@@ -9,9 +9,6 @@
 
 namespace fa_profile::analyze {
 
-/// "SYNCS" of "SYNCS.PHASECHK.TRANS64". The instruction owns it.
-std::string_view BaseOpcode(const Instruction& instruction);
-
 /// Index of the instruction at the offset that ends the operands; nothing where none begins there.
 std::optional<std::size_t> BranchTarget(const std::vector<Instruction>& instructions, const Instruction& branch);
 
@@ -40,9 +37,6 @@ struct ControlFlow {
 };
 
 ControlFlow ReadControlFlow(const DeviceFunction& function);
-
-/// Whether the instruction is a barrier at which warps wait: BAR.SYNC or BAR.RED, not BAR.ARV.
-bool IsWaitingBarrier(const Instruction& instruction);
 
 /// The barrier that a warp at `index` waits at: that instruction itself, or the last one it came past, by
 /// the shortest way back. BAR.SYNC.DEFER_BLOCKING lets a warp go on until something needs the barrier, so a warp that

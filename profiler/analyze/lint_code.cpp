@@ -9,19 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "fa_profile/opcodes.h"
 #include "inference/operands.h"
-#include "opcode.h"
 
 namespace fa_profile::analyze {
 namespace {
-
-int BytesOf(std::string_view opcode) {
-  if (HasModifier(opcode, "128")) return 16;
-  if (HasModifier(opcode, "64")) return 8;
-  if (HasModifier(opcode, "U16") || HasModifier(opcode, "S16") || HasModifier(opcode, "16")) return 2;
-  if (HasModifier(opcode, "U8") || HasModifier(opcode, "S8") || HasModifier(opcode, "8")) return 1;
-  return 4;
-}
 
 /// The offset of an access at [R1] or [R1+0x10]: R1 is the stack pointer in NVIDIA's calling convention.
 std::optional<std::int64_t> StackOffset(std::string_view operands) {
@@ -55,11 +47,11 @@ std::vector<StackAccess> StackAccesses(const DeviceFunction& function) {
   std::vector<StackAccess> accesses;
   for (std::size_t i = 0; i < function.instructions.size(); ++i) {
     const Instruction& instruction = function.instructions[i];
-    const OpcodeClass opcode_class = ClassOf(instruction.opcode);
-    const bool is_store = opcode_class == OpcodeClass::kLocalStore;
-    if (!is_store && opcode_class != OpcodeClass::kLocalLoad) continue;
-    accesses.push_back({i, is_store, BytesOf(instruction.opcode), StackOffset(instruction.operands),
-                        !is_store && HasModifier(instruction.opcode, "LU")});
+    const Form form = sass::FormOf(instruction.opcode);
+    const bool is_store = form == Form::kLocalStore;
+    if (!is_store && form != Form::kLocalLoad) continue;
+    accesses.push_back({i, is_store, sass::AccessBytes(instruction.opcode), StackOffset(instruction.operands),
+                        !is_store && sass::IsLastUse(instruction.opcode)});
   }
   return accesses;
 }
@@ -123,27 +115,29 @@ void ReadStack(const DeviceFunction& function, LintCode& code) {
   }
 }
 
-std::string_view CountOf(OpcodeClass opcode_class) {
-  switch (opcode_class) {
-    case OpcodeClass::kTensor:
+std::string_view CountOf(std::string_view opcode) {
+  using enum sass::OpcodeClass;
+  switch (sass::ClassOf(opcode)) {
+    case kTensor:
       return "tensor";
-    case OpcodeClass::kExponential:
+    case kExponential:
       return "exponential";
-    case OpcodeClass::kSharedLoad:
-    case OpcodeClass::kSharedStore:
-    case OpcodeClass::kMatrixLoad:
-    case OpcodeClass::kMatrixStore:
+    case kSharedLoad:
+    case kSharedStore:
+    case kMatrixLoad:
+    case kMatrixStore:
       return "shared";
-    case OpcodeClass::kGlobalLoad:
-    case OpcodeClass::kGlobalStore:
-    case OpcodeClass::kAsyncCopy:
+    case kGlobalLoad:
+    case kGlobalStore:
       return "global";
-    case OpcodeClass::kLocalLoad:
-    case OpcodeClass::kLocalStore:
+    case kAsyncCopy:
+      return sass::FormOf(opcode) == Form::kTensorCopy ? "shared" : "global";
+    case kLocalLoad:
+    case kLocalStore:
       return "local";
-    case OpcodeClass::kBarrier:
+    case kBarrier:
       return "barrier";
-    case OpcodeClass::kAtomic:
+    case kAtomic:
       return "atomic";
     default:
       return {};
@@ -170,21 +164,21 @@ std::vector<bool> Walk(const ControlFlow& flow, std::size_t home, const std::vec
 }  // namespace
 
 bool IsPadding(const Instruction& instruction) {
-  if (instruction.opcode == "NOP") return true;
-  if (instruction.opcode != "BRA" || !instruction.predicate.empty()) return false;
+  const Form form = sass::FormOf(instruction.opcode);
+  if (form == Form::kNop) return true;
+  if (form != Form::kBranch || !instruction.predicate.empty()) return false;
   char self[16];
   (void)std::snprintf(self, sizeof self, "0x%x", instruction.offset);
   return instruction.operands == self;
 }
 
 bool UsesSharedMemory(const DeviceFunction& function) {
-  return std::ranges::any_of(function.instructions, [](const Instruction& instruction) {
-    // Not every asynchronous copy and matrix instruction names its shared memory, but each of these works on it.
-    for (const std::string_view opcode :
-         {"LDGSTS", "UTMALDG", "UTMASTG", "UBLKCP", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTC", "ATOMS", "SYNCS"}) {
-      if (instruction.opcode.starts_with(opcode)) return true;
-    }
-    return IsCounted(instruction, "shared");
+  // Not every asynchronous copy and matrix instruction names its shared memory, but each of these works on it.
+  constexpr Form kForms[] = {Form::kAsyncCopy,    Form::kBulkLoad,     Form::kBulkStore, Form::kWarpgroupMatrix,
+                             Form::kTensorMemory, Form::kSharedAtomic, Form::kMbarrier};
+  return std::ranges::any_of(function.instructions, [&](const Instruction& instruction) {
+    return std::ranges::find(kForms, sass::FormOf(instruction.opcode)) != std::end(kForms) ||
+           IsCounted(instruction, "shared");
   });
 }
 
@@ -196,9 +190,7 @@ LintCode ReadLintCode(const DeviceFunction& function, std::vector<std::string> p
   return code;
 }
 
-bool IsCounted(const Instruction& instruction, std::string_view what) {
-  return CountOf(ClassOf(instruction.opcode)) == what;
-}
+bool IsCounted(const Instruction& instruction, std::string_view what) { return CountOf(instruction.opcode) == what; }
 
 std::vector<PhaseCode> CountByPhase(const DeviceFunction& function, const LintCode& code) {
   std::vector<std::string> order;
@@ -215,7 +207,7 @@ std::vector<PhaseCode> CountByPhase(const DeviceFunction& function, const LintCo
       row.loop_depth = depth;
       for (const char* const count : kLintCounts) row.counts[count] = 0;
     }
-    if (const std::string_view count = CountOf(ClassOf(instruction.opcode)); !count.empty()) {
+    if (const std::string_view count = CountOf(instruction.opcode); !count.empty()) {
       ++row.counts[std::string(count)];
     }
   }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <set>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/edit_text.h"
 #include "fa_profile/occupancy.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/units.h"
 #include "finding_texts.h"
 #include "finding_thresholds.h"
@@ -58,13 +58,10 @@ std::string PlacesOf(const LintSubject& subject, const std::vector<std::size_t>&
   return fmt::format(" ({}{})", fmt::join(shown, ", "), more == 0 ? "" : " and " + Plural(more, "more line"));
 }
 
-bool IsTrap(const Instruction& instruction) { return instruction.opcode.starts_with("BPT.TRAP"); }
-
 /// What runs without another condition ends the path here.
 bool EndsPath(const Instruction& instruction) {
-  if (!instruction.predicate.empty()) return false;
-  return std::ranges::any_of(std::initializer_list<std::string_view>{"EXIT", "RET", "BRA", "BRX", "JMP", "JMX"},
-                             [&](std::string_view opcode) { return instruction.opcode.starts_with(opcode); });
+  const sass::Form form = sass::FormOf(instruction.opcode);
+  return instruction.predicate.empty() && (sass::IsEnd(form) || sass::IsBranch(form));
 }
 
 /// Where the code after a branch was replaced by a trap: the trap's instruction. A trap of the source (__trap(), a
@@ -79,9 +76,10 @@ std::optional<std::size_t> CompilersTrap(const std::vector<Instruction>& code) {
   if (std::ranges::any_of(code, [](const Instruction& i) { return i.frames.empty(); })) return std::nullopt;
   if (std::ranges::all_of(code, [&](const Instruction& i) { return same_line(i, code.front()); })) return std::nullopt;
   for (std::size_t i = 1; i < code.size(); ++i) {
-    if (!IsTrap(code[i]) || !EndsPath(code[i - 1]) || !same_line(code[i], code[i - 1])) continue;
+    if (!sass::IsTrap(code[i].opcode) || !EndsPath(code[i - 1]) || !same_line(code[i], code[i - 1])) continue;
     const auto rest = code.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-    if (std::all_of(rest, code.end(), [](const Instruction& next) { return IsTrap(next) || IsPadding(next); }))
+    if (std::all_of(rest, code.end(),
+                    [](const Instruction& next) { return sass::IsTrap(next.opcode) || IsPadding(next); }))
       return i;
   }
   return std::nullopt;
@@ -89,11 +87,11 @@ std::optional<std::size_t> CompilersTrap(const std::vector<Instruction>& code) {
 
 MaybeFinding CodeIsATrap(const LintSubject& subject) {
   const auto& code = subject.kernel.function.instructions;
-  const auto has = [&](std::string_view opcode) {
-    return std::ranges::any_of(code, [&](const Instruction& i) { return i.opcode.starts_with(opcode); });
+  const auto has = [&](sass::Form form) {
+    return std::ranges::any_of(code, [&](const Instruction& i) { return sass::FormOf(i.opcode) == form; });
   };
-  if (!has("BPT")) return std::nullopt;
-  if (!has("EXIT")) return Evidence({}, "the code has a trap and no exit: every launch ends in an error");
+  if (!has(sass::Form::kTrap)) return std::nullopt;
+  if (!has(sass::Form::kExit)) return Evidence({}, "the code has a trap and no exit: every launch ends in an error");
   const auto trap = CompilersTrap(code);
   if (!trap) return std::nullopt;
   std::set<std::string> from;
@@ -176,7 +174,7 @@ bool TurnIsATile(const LintSubject& subject, const std::vector<std::size_t>& loo
   for (const std::size_t block : loop) {
     const BasicBlock& b = subject.code.flow.blocks[block];
     for (std::size_t i = b.first; i < b.end; ++i) {
-      if (IsCounted(code[i], "tensor") || code[i].opcode.starts_with("SYNCS.PHASECHK")) return true;
+      if (IsCounted(code[i], "tensor") || sass::AsksMbarrier(code[i].opcode)) return true;
       if (outermost && IsCounted(code[i], "global")) return true;
     }
   }
@@ -189,7 +187,7 @@ MaybeFinding BarriersPerRow(const LintSubject& subject) {
   int per_row = 0;
   std::optional<std::size_t> deepest;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    if (!IsWaitingBarrier(code[i])) continue;
+    if (!sass::WaitsAtBarrier(code[i].opcode)) continue;
     ++barriers;
     const int depth = subject.code.flow.loop_depth[i];
     if (depth == 0) continue;

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "fa_profile/opcodes.h"
+
 namespace fa_profile::analyze {
 namespace {
 
@@ -29,14 +31,15 @@ std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function) {
   std::vector<MachineCall> calls;
   const auto& code = function.instructions;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    if (!code[i].opcode.starts_with("CALL")) continue;
+    if (sass::FormOf(code[i].opcode) != sass::Form::kCall) continue;
     std::string callee = CalleeOf(code[i].operands);
     bool runtime = !callee.empty();
     // Its target, "R10", was loaded shortly before: the last instruction to write that register says from where.
     const std::string_view target = FirstOperand(code[i].operands);
     for (std::size_t j = i; !runtime && target.starts_with('R') && j-- > 0;) {
       if (FirstOperand(code[j].operands) != target) continue;
-      runtime = code[j].opcode.starts_with("LDC") && code[j].operands.find("c[0x4]") != std::string::npos;
+      runtime = sass::ClassOf(code[j].opcode) == sass::OpcodeClass::kConstantLoad &&
+                code[j].operands.find("c[0x4]") != std::string::npos;
       break;
     }
     if (runtime) calls.push_back({std::move(callee), PlaceOf(code[i])});

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "control_flow.h"
+#include "fa_profile/opcodes.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -16,7 +17,7 @@ using Instructions = std::vector<Instruction>;
 
 /// The predicate that a wait's answer goes to. nvdisasm 13.2 prints "P0[R18+URZ], R11".
 std::string AnswerOf(const Instruction& instruction) {
-  if (!instruction.opcode.starts_with("SYNCS.PHASECHK")) return {};
+  if (!sass::AsksMbarrier(instruction.opcode)) return {};
   return instruction.operands.substr(0, instruction.operands.find_first_of(",["));
 }
 
@@ -25,24 +26,27 @@ std::string_view Bare(std::string_view predicate) {
   return predicate.substr(std::min(predicate.find_first_not_of("@!"), predicate.size()));
 }
 
+bool IsBranch(const Instruction& instruction) { return sass::FormOf(instruction.opcode) == sass::Form::kBranch; }
+
 /// "@!P0 BRA 0x3c0", and "BRA !P2, 0x3160".
 bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
-  if (BaseOpcode(instruction) != "BRA" || predicate.empty()) return false;
+  if (predicate.empty() || !IsBranch(instruction)) return false;
   const std::string_view operands = instruction.operands;
   return Bare(instruction.predicate) == predicate || Bare(operands.substr(0, operands.find(','))) == predicate;
 }
 
 /// Forgets the questions whose answer an instruction overwrites: its first two operands may be predicates,
-/// "ISETP.NE.AND P0, PT, R4, RZ, PT". R2P writes several.
+/// "ISETP.NE.AND P0, PT, R4, RZ, PT". "PR" are all of them.
 void ForgetOverwritten(const Instruction& instruction, std::map<std::string, std::size_t>& questions) {
-  const std::string_view base = BaseOpcode(instruction);
-  if (base == "BRA" || base == "SYNCS") return;
-  if (base == "R2P") questions.clear();
+  if (questions.empty()) return;
+  const sass::Opcode& row = sass::FindOpcode(instruction.opcode);
+  if (row.traits.defines_nothing || row.form == sass::Form::kMbarrier) return;
   std::string_view rest = instruction.operands;
   for (int operand = 0; operand < 2 && !rest.empty(); ++operand) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     std::string_view name = rest.substr(0, end);
     name = name.substr(std::min(name.find_first_not_of(' '), name.size()));
+    if (operand == 0 && name == "PR") questions.clear();
     questions.erase(std::string(name));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -64,7 +68,7 @@ std::optional<PollLoop> PollLoopAt(const Instructions& instructions, std::size_t
   const std::string answer = AnswerOf(instructions[question]);
   const std::size_t end = std::min(instructions.size(), question + 1 + kNearInstructions);
   std::size_t branch = question + 1;
-  while (branch < end && BaseOpcode(instructions[branch]) != "BRA") ++branch;
+  while (branch < end && !IsBranch(instructions[branch])) ++branch;
   if (branch >= end || !BranchesOn(instructions[branch], answer)) return std::nullopt;
   const Instruction& on_answer = instructions[branch];
   const bool asks_again = on_answer.predicate.starts_with("@!") || on_answer.operands.starts_with('!');
@@ -76,10 +80,10 @@ std::optional<PollLoop> PollLoopAt(const Instructions& instructions, std::size_t
 
 /// The loop that a branch on an early answer leads to.
 std::optional<PollLoop> LoopBehind(const Instructions& instructions, const Instruction& branch) {
-  if (BaseOpcode(branch) != "BRA") return std::nullopt;
+  if (!IsBranch(branch)) return std::nullopt;
   const std::size_t target = BranchTarget(instructions, branch).value_or(instructions.size());
   const std::size_t end = std::min(instructions.size(), target + kNearInstructions);
-  for (std::size_t i = target; i < end && BaseOpcode(instructions[i]) != "BRA"; ++i) {
+  for (std::size_t i = target; i < end && !IsBranch(instructions[i]); ++i) {
     if (!BranchesOn(branch, AnswerOf(instructions[i]))) continue;
     // A branch back to where another wait is asked early has its predicate by chance.
     const auto loop = PollLoopAt(instructions, i);

@@ -8,9 +8,9 @@
 #include "control_flow.h"
 #include "fa_profile/measured_code.h"
 #include "fa_profile/metric_catalogue.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/profile.h"
 #include "mbarrier_waits.h"
-#include "opcode.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -80,7 +80,7 @@ class FunctionSamples {
     };
     const std::string waited = id(instructions_[barrier]);
     return std::ranges::any_of(instructions_, [&](const Instruction& other) {
-      if (!other.opcode.starts_with("BAR.ARV")) return false;
+      if (!sass::ArrivesAtBarrier(other.opcode)) return false;
       // Ids in registers may be any.
       return id(other) == waited || !id(other).starts_with("0x") || !waited.starts_with("0x");
     });
@@ -134,9 +134,11 @@ double ValueOf(const SassCount& count, const char* metric) {
 }
 
 /// Shared-memory wavefronts by the path they take, as the range profiler counts them.
-void AddWavefronts(OpcodeClass opcode_class, std::string_view opcode, const SassCount& count, PhaseVariables& phase) {
+void AddWavefronts(std::string_view opcode, const SassCount& count, PhaseVariables& phase) {
+  using sass::OpcodeClass;
+  const OpcodeClass opcode_class = sass::ClassOf(opcode);
   const double wavefronts = ValueOf(count, kWavefronts);
-  if (opcode.starts_with("LDGSTS")) phase["wavefronts.ldgsts"] += wavefronts;
+  if (sass::FormOf(opcode) == sass::Form::kAsyncCopy) phase["wavefronts.ldgsts"] += wavefronts;
   if (opcode_class == OpcodeClass::kSharedLoad || opcode_class == OpcodeClass::kSharedStore ||
       opcode_class == OpcodeClass::kMatrixLoad || opcode_class == OpcodeClass::kMatrixStore) {
     phase["wavefronts.ldst"] += wavefronts;
@@ -144,28 +146,22 @@ void AddWavefronts(OpcodeClass opcode_class, std::string_view opcode, const Sass
   }
 }
 
-/// A copy by TMA between global and shared memory.
-bool IsBulkCopy(std::string_view opcode) {
-  return opcode.starts_with("UTMALDG") || opcode.starts_with("UTMASTG") || opcode.starts_with("UTMAREDG") ||
-         opcode.starts_with("UBLKCP") || opcode.starts_with("UBLKRED");
-}
-
 /// Says whether the FLOPs are known.
 bool AddWork(const Instruction& instruction, const SassCount& count, PhaseVariables& phase) {
   const double executed = ValueOf(count, kExecuted);
   const double threads = ValueOf(count, kPredicateOn);
-  const OpcodeClass opcode_class = ClassOf(instruction.opcode);
-  const std::string name(ClassName(opcode_class));
+  const sass::Form form = sass::FormOf(instruction.opcode);
+  const std::string name(sass::ClassName(sass::ClassOf(instruction.opcode)));
   phase["inst." + name] += executed;
   phase["thread_inst." + name] += threads;
-  if (instruction.opcode.starts_with("HMMA")) phase["inst.hmma"] += executed;
-  if (opcode_class == OpcodeClass::kTensor && instruction.opcode.find("GMMA") == 1) phase["inst.gmma"] += executed;
-  if (instruction.opcode.starts_with("SYNCS")) phase["inst.mbarrier"] += executed;
-  AddWavefronts(opcode_class, instruction.opcode, count, phase);
-  const auto flops = TensorFlops(instruction.opcode);
+  if (sass::IsHmma(instruction.opcode)) phase["inst.hmma"] += executed;
+  if (form == sass::Form::kWarpgroupMatrix) phase["inst.gmma"] += executed;
+  if (form == sass::Form::kMbarrier) phase["inst.mbarrier"] += executed;
+  AddWavefronts(instruction.opcode, count, phase);
+  const auto flops = sass::TensorFlops(instruction.opcode);
   phase["work.tensor_flops"] += flops.value_or(0.0) * executed;
-  phase["work.flops"] += ThreadFlops(instruction.opcode, instruction.operands) * threads;
-  phase["work.exponentials"] += ThreadExponentials(instruction.opcode) * threads;
+  phase["work.flops"] += sass::ThreadFlops(instruction.opcode, instruction.operands) * threads;
+  phase["work.exponentials"] += sass::ThreadExponentials(instruction.opcode) * threads;
   return flops.has_value();
 }
 
@@ -191,8 +187,8 @@ void AddZeroCounts(const std::set<std::string>& unavailable, PhaseVariables& pha
   for (const std::string& name : SassNames()) {
     if (!unavailable.contains(name)) phase.try_emplace("sass." + name, 0.0);
   }
-  for (int i = 0; i < kOpcodeClasses; ++i) {
-    const std::string name(ClassName(static_cast<OpcodeClass>(i)));
+  for (int i = 0; i < sass::kOpcodeClasses; ++i) {
+    const std::string name(sass::ClassName(static_cast<sass::OpcodeClass>(i)));
     phase.try_emplace("inst." + name, 0.0);
     phase.try_emplace("thread_inst." + name, 0.0);
   }
@@ -230,7 +226,7 @@ void AddCounts(const std::vector<LabelledFunction>& functions, const SassCountin
     }
     const Instruction& instruction = labelled->function->instructions[*index];
     if (!AddWork(instruction, count, phase)) unknowns.shapes.insert(name);
-    if (IsBulkCopy(instruction.opcode)) unknowns.copies.insert(name);
+    if (sass::IsBulkCopy(sass::FormOf(instruction.opcode))) unknowns.copies.insert(name);
     const auto [waits, first] = polling.try_emplace(labelled->function->id);
     if (first) waits->second = AsyncWaits(*labelled->function);
     if (waits->second[*index]) phase["inst.polling"] += ValueOf(count, kExecuted);
@@ -253,7 +249,7 @@ PhaseVariables PhaseSums::Whole() const {
 }
 
 std::string_view ReasonAt(std::string_view reason, const Instruction* instruction) {
-  const bool at_matrix = instruction != nullptr && instruction->opcode.starts_with("WARPGROUP");
+  const bool at_matrix = instruction != nullptr && sass::FormOf(instruction->opcode) == sass::Form::kWarpgroup;
   return reason == "barrier" && at_matrix ? "gmma" : reason;
 }
 

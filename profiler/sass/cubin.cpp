@@ -6,6 +6,7 @@
 
 #include "elf_file.h"
 #include "fa_profile/error.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/text.h"
 #include "kernel_attributes.h"
 
@@ -89,9 +90,6 @@ void ReadInstructions(int sm, std::span<const std::uint8_t> code, CubinFunction&
   constexpr std::uint64_t kMufu = 0x108;
   constexpr std::uint64_t kEx2 = 2;
   constexpr std::uint64_t kNever = 0xf;
-  constexpr std::array<std::uint64_t, 11> kMatrix{0x037, 0x03c, 0x03d, 0x03f, 0x07a,  // IMMA HMMA BMMA DMMA QMMA
-                                                  0x07f, 0x1ea,                       // OMMA UTC?MMA
-                                                  0x1f0, 0x1f1, 0x1f2, 0x1f3};        // HGMMA IGMMA BGMMA QGMMA
   if (sm < kFirstSm || sm > kLastSm) return;
   function.has_exponentials = false;
   for (ByteReader reader(code); reader.left() >= 16;) {
@@ -99,9 +97,7 @@ void ReadInstructions(int sm, std::span<const std::uint8_t> code, CubinFunction&
     const std::uint64_t high = reader.U64();
     const std::uint64_t opcode = low & 0x1ffU;
     if (opcode == kMufu && (high >> 10U & 0xfU) == kEx2) function.has_exponentials = true;
-    if (std::ranges::find(kMatrix, opcode) != kMatrix.end() && (low >> 12U & 0xfU) != kNever) {
-      function.has_matrix_products = true;
-    }
+    if (IsMatrixEncoding(opcode) && (low >> 12U & 0xfU) != kNever) function.has_matrix_products = true;
   }
 }
 

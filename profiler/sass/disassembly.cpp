@@ -19,6 +19,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/line_table.h"
 #include "fa_profile/nameless_file.h"
+#include "fa_profile/opcodes.h"
 #include "kernel_attributes.h"
 
 namespace fa_profile::sass {
@@ -167,10 +168,16 @@ class Nvdisasm {
   int sm_;
 };
 
+// Into registers, from an address.
+bool IsLoad(OpcodeClass of) {
+  return of == OpcodeClass::kGlobalLoad || of == OpcodeClass::kSharedLoad || of == OpcodeClass::kMatrixLoad ||
+         of == OpcodeClass::kLocalLoad;
+}
+
 // nvdisasm names the target of a call; inside a function it is an offset, as a branch's.
 void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, DeviceFunction& function) {
   for (Instruction& instruction : function.instructions) {
-    if (!instruction.opcode.starts_with("CALL")) continue;
+    if (FormOf(instruction.opcode) != Form::kCall) continue;
     for (const auto& [name, start] : starts) {
       const std::size_t at = instruction.operands.find(name);
       if (at == std::string::npos) continue;
@@ -428,9 +435,8 @@ class SectionText {
       const std::size_t at = instruction.operands.find(form);
       if (at != std::string::npos) instruction.operands.replace(at, form.size(), by);
     };
-    const bool loads = instruction.opcode.starts_with("LD") && !instruction.operands.starts_with('[');
-    if (loads) replace(", [", "[");
-    if (instruction.opcode.starts_with("RET")) replace(" `(", ", `(");
+    if (IsLoad(ClassOf(instruction.opcode)) && !instruction.operands.starts_with('[')) replace(", [", "[");
+    if (FormOf(instruction.opcode) == Form::kReturn) replace(" `(", ", `(");
     functions_.back().instructions.push_back(std::move(instruction));
     next_ = offset + kInstructionBytes;
   }

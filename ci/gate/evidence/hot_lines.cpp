@@ -6,6 +6,7 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/inline_stacks.h"
 #include "fa_profile/measured_code.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/repository.h"
 
@@ -86,7 +87,7 @@ std::map<std::string, SourcePlace> HotLines::Of(const ProfileEntry& entry) {
 const std::vector<HotLines::Located>& HotLines::Locate(const DeviceFunction& function, bool attention) {
   const auto [found, is_new] = located_.try_emplace({function.id, attention});
   if (!is_new) return found->second;
-  const PhaseMap map = attention ? AttentionPhases() : OpcodePhases();
+  const PhaseMap map = attention ? AttentionPhases() : sass::OpcodePhases();
   std::vector<std::string> phases = analyze::PhasesOf(function, map);
   const auto stacks = analyze::InlineStacks(function);
   for (std::size_t i = 0; i < phases.size(); ++i) {

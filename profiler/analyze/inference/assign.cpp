@@ -3,11 +3,11 @@
 #include <string_view>
 
 #include "control_flow.h"
+#include "fa_profile/opcodes.h"
 #include "fa_profile/profile.h"
 #include "inference/groups_left.h"
 #include "inference/phases_of_code.h"
 #include "mbarrier_waits.h"
-#include "opcode.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -28,10 +28,8 @@ bool IsLast(const CodeFacts& code, std::size_t i) { return !code.regions.Precede
 
 /// A memory fence that no product follows: it waits for the stores of the output.
 bool IsOutputFence(const CodeFacts& code, std::size_t i) {
-  const std::string_view opcode = code.function.instructions[i].opcode;
-  constexpr std::string_view kFences[] = {"MEMBAR", "ERRBAR", "CCTL", "FENCE"};
-  const auto begins = [&](std::string_view fence) { return opcode.starts_with(fence); };
-  return std::ranges::any_of(kFences, begins) && IsLast(code, i) && code.regions.FollowsProduct(i);
+  const bool is_fence = sass::ClassOf(code.function.instructions[i].opcode) == sass::OpcodeClass::kFence;
+  return is_fence && IsLast(code, i) && code.regions.FollowsProduct(i);
 }
 
 void AssignComputation(const CodeFacts& code, std::uint32_t i, Assignment& phases) {
@@ -62,14 +60,13 @@ void AssignComputation(const CodeFacts& code, std::uint32_t i, Assignment& phase
 void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases) {
   const std::string_view opcode = code.function.instructions[i].opcode;
   const Form form = code.operands[i].form;
-  constexpr Form kCarriers[] = {Form::kSharedLoad,  Form::kSharedStore, Form::kLocalLoad,
-                                Form::kLocalStore,  Form::kBranch,      Form::kExit,
-                                Form::kConvergence, Form::kCall,        Form::kSharedAtomic};
-  if (std::ranges::find(kCarriers, form) != std::end(kCarriers)) return;
-  if (opcode.starts_with("MOV") || opcode.starts_with("UMOV") || opcode.starts_with("CS2R")) return;
+  constexpr Form kCarriers[] = {Form::kSharedLoad, Form::kSharedStore, Form::kLocalLoad, Form::kLocalStore,
+                                Form::kSharedAtomic};
+  if (std::ranges::find(kCarriers, form) != std::end(kCarriers) || sass::IsControl(form)) return;
+  if (sass::IntegerOpOf(opcode) == sass::IntegerOp::kCopy) return;
   const Rank rank = RankAround(code, i);
   // Lanes that share out the head dimension add up their parts of a score; a maximum may take them too.
-  if (rank == Rank::kPartial && opcode.starts_with("SHFL")) return;
+  if (rank == Rank::kPartial && form == Form::kShuffle) return;
   const bool last = IsLast(code, i);
   if (IsScoreRank(rank) || rank == Rank::kExponential) {
     phases.Set(i, last ? Phase::kEpilogue : Phase::kSoftmax, InferenceGrade::kDirect, "score");
@@ -91,7 +88,7 @@ void AssignWarpgroups(const CodeFacts& code, Assignment& phases) {
       arrivals.clear();
       if (EndsGroup(instruction)) groups.push_back(i);
     } else if (code.operands[i].form == Form::kWarpgroup) {
-      if (instruction.opcode.find("DEPBAR") == std::string::npos) {
+      if (!sass::WaitsForProducts(instruction.opcode)) {
         arrivals.push_back(i);
         continue;
       }
@@ -116,8 +113,8 @@ void AssignByRank(const CodeFacts& code, StepBudget& budget, Assignment& phases)
     const Form form = code.operands[i].form;
     if (code.operands[i].never) continue;
     if (IsOutputFence(code, i)) phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "fence");
-    if (form == Form::kBarrier || form == Form::kSync) phases.Set(i, Phase::kSync, InferenceGrade::kDirect, "barrier");
-    if (form == Form::kGlobalStore) phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "store");
+    if (sass::IsSync(form)) phases.Set(i, Phase::kSync, InferenceGrade::kDirect, "barrier");
+    if (sass::IsGlobalStore(form)) phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "store");
     AssignComputation(code, i, phases);
   }
   for (std::uint32_t i = 0; i < code.operands.size() && budget.Spend(); ++i) {

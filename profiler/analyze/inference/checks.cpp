@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "inference/gradients.h"
-#include "opcode.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -46,7 +45,7 @@ std::optional<double> BegunScores(const CodeFacts& code, const std::vector<doubl
   double scores = 0.0;
   for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
     if (code.ranks.computes[i] != Computes::kQk) continue;
-    const auto depth = TensorDepth(code.function.instructions[i].opcode);
+    const auto depth = sass::TensorDepth(code.function.instructions[i].opcode);
     const auto work_done = MultiplyAdds(code.function.instructions[i], code.operands[i].form);
     if (!depth || !work_done) return std::nullopt;
     std::size_t products = 0;
@@ -122,7 +121,7 @@ InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& ex
       ++checks.unassigned_products;
     }
     if (computes == Computes::kExponential && code.regions.PrecedesProduct(i)) {
-      exponentials += kThreads * ThreadExponentials(instruction.opcode) * times[i];
+      exponentials += kThreads * sass::ThreadExponentials(instruction.opcode) * times[i];
     }
   }
   if (pv > 0.0) checks.qk_to_pv_ratio = qk / pv;

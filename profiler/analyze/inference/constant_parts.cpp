@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "opcode.h"
+#include "fa_profile/opcodes.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -33,15 +33,9 @@ bool IsPredicateOperand(std::string_view text) {
 
 bool IsZeroRegister(std::string_view text) { return text == "RZ" || text == "URZ"; }
 
-bool OpcodeIs(std::string_view opcode, std::string_view base) {
-  if (opcode.starts_with('U')) opcode.remove_prefix(1);
-  return opcode.starts_with(base) && (opcode.size() == base.size() || opcode[base.size()] == '.');
-}
-
 /// "IADD3 R5, R5, 0x8, RZ": a step to the next element.
 bool AddsToItself(const Instruction& instruction) {
-  const std::string_view opcode = instruction.opcode;
-  if (!OpcodeIs(opcode, "IADD3") && !OpcodeIs(opcode, "VIADD") && !OpcodeIs(opcode, "IADD")) return false;
+  if (sass::IntegerOpOf(instruction.opcode) != sass::IntegerOp::kAdd) return false;
   const std::vector<std::string_view> texts = SplitOperands(instruction.operands);
   const auto is_step = [](std::string_view text) { return Immediate(text).value_or(0) != 0; };
   return !texts.empty() && std::ranges::count(texts, texts.front()) > 1 && std::ranges::any_of(texts, is_step);
@@ -122,8 +116,8 @@ std::optional<std::int64_t> ConstantParts::OfDefinition(std::uint32_t instructio
 }
 
 std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
+  using enum sass::IntegerOp;
   const Instruction& instruction = function_.instructions[index];
-  const std::string_view opcode = instruction.opcode;
   std::vector<std::string_view> texts = SplitOperands(instruction.operands);
   const bool predicate_first = !texts.empty() && IsPredicateOperand(texts.front());
   for (int i = 0; i < (predicate_first ? 2 : 1) && !texts.empty(); ++i) texts.erase(texts.begin());
@@ -131,63 +125,63 @@ std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
   const auto text = [&](std::size_t i) { return i < texts.size() ? texts[i] : std::string_view(); };
   const auto value = [&](std::size_t i) { return i < texts.size() ? OfOperand(index, texts[i], depth) : 0; };
 
-  if (rule_ == Rule::kOnlyKnown && OpcodeIs(opcode, "SEL")) {
-    const std::int64_t first = value(0);
-    now_uncertain_ = now_uncertain_ || first != value(1);
-    return first;
-  }
-  if (OpcodeIs(opcode, "MOV") || OpcodeIs(opcode, "SEL") || opcode.starts_with("R2UR") || OpcodeIs(opcode, "VIMNMX") ||
-      OpcodeIs(opcode, "IMNMX")) {
-    return value(0);
-  }
-  if (OpcodeIs(opcode, "IADD3") || OpcodeIs(opcode, "VIADD") || OpcodeIs(opcode, "IADD")) {
-    if (HasModifier(opcode, "X")) return Unknown();
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (!IsPredicateOperand(text(i))) sum += value(i);
+  switch (sass::IntegerOpOf(instruction.opcode)) {
+    case kSelect: {
+      const std::int64_t first = value(0);
+      if (rule_ == Rule::kOnlyKnown) now_uncertain_ = now_uncertain_ || first != value(1);
+      return first;
     }
-    return sum;
-  }
-  if (OpcodeIs(opcode, "IMAD")) {
-    if (HasModifier(opcode, "HI") || HasModifier(opcode, "X")) return Unknown();
-    const std::int64_t added = value(2);
-    if (IsZeroRegister(text(0)) || IsZeroRegister(text(1))) return added;
-    for (const auto& [factor, constant] : {std::pair<std::size_t, std::size_t>{0, 1}, {1, 0}}) {
-      const auto times = Immediate(text(constant));
-      if (times && *times != 1 && rule_ == Rule::kOnlyKnown) return added;
-      if (times) return Wrap(value(factor) * Wrap(*times)) + added;
+    case kCopy:
+    case kMinimum:
+      return value(0);
+    case kAdd: {
+      std::int64_t sum = 0;
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (!IsPredicateOperand(text(i))) sum += value(i);
+      }
+      return sum;
     }
-    return added;  // what is left out is scaled
-  }
-  if (OpcodeIs(opcode, "LEA") && !HasModifier(opcode, "HI")) {
-    const std::int64_t shift = Immediate(text(2)).value_or(0) & 31;
-    if (shift > 0 && rule_ == Rule::kOnlyKnown) return value(1);
-    return Wrap(value(0) * (std::int64_t{1} << shift)) + value(1);
-  }
-  if (OpcodeIs(opcode, "SHF") && HasModifier(opcode, "L")) {
-    const auto shift = Immediate(text(1));
-    if (rule_ == Rule::kOnlyKnown) return Unknown();
-    return shift ? Wrap(value(0) * (std::int64_t{1} << (*shift & 31))) : 0;
-  }
-  if (OpcodeIs(opcode, "LOP3")) {
-    // By truth table: "-x & 0x3ff", which aligns, is 0 of an aligned x, and "x | 0x14000" adds.
-    const auto table = Immediate(text(3));
-    if (table == 0xc0 || table == 0xfc) {
-      const std::int64_t a = value(0);
-      const std::int64_t b = value(1);
-      if (table == 0xfc) return a | b;
-      if ((a != 0 || Immediate(text(0))) && (b != 0 || Immediate(text(1)))) return a & b;
+    case kMultiplyAdd: {
+      const std::int64_t added = value(2);
+      if (IsZeroRegister(text(0)) || IsZeroRegister(text(1))) return added;
+      for (const auto& [factor, constant] : {std::pair<std::size_t, std::size_t>{0, 1}, {1, 0}}) {
+        const auto times = Immediate(text(constant));
+        if (times && *times != 1 && rule_ == Rule::kOnlyKnown) return added;
+        if (times) return Wrap(value(factor) * Wrap(*times)) + added;
+      }
+      return added;  // what is left out is scaled
     }
-    if (rule_ == Rule::kOnlyKnown) return Unknown();
-    std::int64_t largest = 0;
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, texts.size()); ++i) {
-      if (Immediate(texts[i])) continue;  // a mask
-      const std::int64_t part = value(i);
-      if (std::abs(part) > std::abs(largest)) largest = part;
+    case kShiftAdd: {
+      const std::int64_t shift = Immediate(text(2)).value_or(0) & 31;
+      if (shift > 0 && rule_ == Rule::kOnlyKnown) return value(1);
+      return Wrap(value(0) * (std::int64_t{1} << shift)) + value(1);
     }
-    return largest;
+    case kShift: {
+      const auto shift = Immediate(text(1));
+      if (rule_ == Rule::kOnlyKnown) return Unknown();
+      return shift ? Wrap(value(0) * (std::int64_t{1} << (*shift & 31))) : 0;
+    }
+    case kLogic: {
+      // By truth table: "-x & 0x3ff", which aligns, is 0 of an aligned x, and "x | 0x14000" adds.
+      const auto table = Immediate(text(3));
+      if (table == 0xc0 || table == 0xfc) {
+        const std::int64_t a = value(0);
+        const std::int64_t b = value(1);
+        if (table == 0xfc) return a | b;
+        if ((a != 0 || Immediate(text(0))) && (b != 0 || Immediate(text(1)))) return a & b;
+      }
+      if (rule_ == Rule::kOnlyKnown) return Unknown();
+      std::int64_t largest = 0;
+      for (std::size_t i = 0; i < std::min<std::size_t>(3, texts.size()); ++i) {
+        if (Immediate(texts[i])) continue;  // a mask
+        const std::int64_t part = value(i);
+        if (std::abs(part) > std::abs(largest)) largest = part;
+      }
+      return largest;
+    }
+    default:
+      return Unknown();
   }
-  return Unknown();
 }
 
 std::int64_t ConstantParts::Unknown() {

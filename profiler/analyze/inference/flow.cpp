@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
+
+#include "fa_profile/opcodes.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -18,7 +19,7 @@ void AddOnce(std::vector<std::size_t>& list, std::size_t block) {
 /// "BRA.DIV UR4, 0x2b0" leads to code that does the same as the code after it, thread by thread, with a subroutine for
 /// each shuffle. All callers of these would seem to pass their values to each other.
 bool LeavesWhereThreadsDiverged(const DeviceFunction& function, const BasicBlock& block) {
-  return function.instructions[block.end - 1].opcode.starts_with("BRA.DIV");
+  return sass::BranchesWhereDiverged(function.instructions[block.end - 1].opcode);
 }
 
 void AddCalls(const DeviceFunction& function, Flow& flow, StepBudget& budget) {
@@ -41,8 +42,8 @@ void AddCalls(const DeviceFunction& function, Flow& flow, StepBudget& budget) {
     if (!budget.Spend(count)) return;
     for (std::size_t block = 0; block < count; ++block) {
       if (!body[block]) continue;
-      const std::string_view last = function.instructions[flow.graph.blocks[block].end - 1].opcode;
-      if (!last.starts_with("RET")) continue;
+      const Instruction& last = function.instructions[flow.graph.blocks[block].end - 1];
+      if (sass::FormOf(last.opcode) != sass::Form::kReturn) continue;
       for (const std::size_t next : behind) {
         if (!budget.Spend(1 + flow.value_predecessors[next].size())) return;
         AddOnce(flow.value_predecessors[next], block);

@@ -1,18 +1,18 @@
 #include "inference/gradients.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <vector>
+
+#include "fa_profile/opcodes.h"
 
 namespace fa_profile::analyze {
 namespace {
 
 /// Delta is subtracted from dP, it is scaled, and masked or dropped: nothing else comes before the product with P.
-bool IsOnTheWayToDs(std::string_view opcode) {
-  constexpr std::string_view kOpcodes[] = {"FADD", "FMUL", "FFMA", "FADD2", "FMUL2", "FFMA2", "FSEL", "SEL", "MOV"};
-  return opcode.starts_with("IMAD.MOV") ||
-         std::ranges::find(kOpcodes, opcode.substr(0, opcode.find('.'))) != std::end(kOpcodes);
+bool IsOnTheWayToDs(std::string_view opcode, Form form) {
+  if (form == Form::kMove) return sass::IntegerOpOf(opcode) != sass::IntegerOp::kNone;
+  return (form == Form::kAdd || form == Form::kMultiply) && sass::ClassOf(opcode) == sass::OpcodeClass::kFp32;
 }
 
 bool IsMatrix(Form form) { return form == Form::kMatrix || form == Form::kWarpgroupMatrix; }
@@ -61,7 +61,7 @@ class GradientFinder {
   }
   /// `packed`: to the 16 or 8 bits of a matrix instruction's operand.
   void AddDs(std::uint32_t i, bool packed = false) {
-    packed = packed || code_.function.instructions[i].opcode.starts_with("F2F");
+    packed = packed || code_.operands[i].form == Form::kConversion;
     if (is_ds_[i] && (is_packed_[i] || !packed)) return;
     is_ds_[i] = true;
     is_packed_[i] = packed;
@@ -122,7 +122,7 @@ class GradientFinder {
       if (ds && !has_matrix_ && other == Rank::kGlobal) return;
     }
     if (form == Form::kAddress || form == Form::kCompare || form == Form::kExponential) return;
-    if (!ds && !IsOnTheWayToDs(code_.function.instructions[i].opcode)) return;
+    if (!ds && !IsOnTheWayToDs(code_.function.instructions[i].opcode, form)) return;
     ds ? AddDs(i, is_packed_[from]) : AddDp(i);
   }
 

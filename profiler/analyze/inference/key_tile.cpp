@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "inference/groups_left.h"
-#include "opcode.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -34,7 +33,7 @@ class TileReader {
       if (code_.operands[i].never) continue;
       if (phases_.Of(i) == Phase::kSoftmax) softmax += code_.rounds.times[i];
       if (code_.ranks.computes[i] == Computes::kExponential) {
-        tile.exponentials += ThreadExponentials(code_.function.instructions[i].opcode) * code_.rounds.times[i];
+        tile.exponentials += sass::ThreadExponentials(code_.function.instructions[i].opcode) * code_.rounds.times[i];
       }
     }
     tile.softmax_instructions = static_cast<int>(std::lround(std::min(softmax, 1e9)));
@@ -97,7 +96,7 @@ class TileReader {
         if (form == Form::kWarpgroupMatrix) {
           asynchronous = true;
           if (EndsGroup(instruction)) ++running;
-        } else if (form == Form::kWarpgroup && instruction.opcode.find("DEPBAR") != std::string::npos) {
+        } else if (sass::WaitsForProducts(instruction.opcode)) {
           running = std::min(running, GroupsLeft(instruction.operands));
         } else if (code_.ranks.computes[i] == Computes::kExponential && running > 0) {
           return true;

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "inference/phases_of_code.h"
-#include "opcode.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -111,7 +110,7 @@ class LoadAssigner {
       changed = false;
       for (std::uint32_t i = 0; i < code_.operands.size() && budget_.Spend(); ++i) {
         if (!feeds[i] || phases.Has(i) || code_.ranks.rank[i] != Rank::kGlobal) continue;
-        if (code_.operands[i].form != Form::kMove) continue;
+        if (!sass::IsMove(code_.operands[i].form)) continue;
         const Phase phase = PhaseOfLoadedOperands(i, phases);
         if (phase == Phase::kUnassigned) continue;
         phases.Set(i, phase, InferenceGrade::kDerived, "prepared");
@@ -219,10 +218,9 @@ class LoadAssigner {
   /// Parameters of 64 bits, or that are added to something: "c[0x0][0x228]".
   void AddParameters(const Instruction& instruction, Value value) {
     constexpr std::string_view kBank = "c[0x0][0x";
-    const std::string_view opcode = instruction.opcode;
-    bool is_address = HasModifier(opcode, "64") || HasModifier(opcode, "WIDE");
-    for (const std::string_view adder : {"LEA", "IADD3", "ULEA", "UIADD3"}) is_address |= opcode.starts_with(adder);
-    if (!is_address) return;
+    const sass::IntegerOp op = sass::FindOpcode(instruction.opcode).traits.integer;
+    const bool adds = op == sass::IntegerOp::kAdd || op == sass::IntegerOp::kShiftAdd;
+    if (!adds && !sass::Makes64Bits(instruction.opcode)) return;
     const std::string_view operands = instruction.operands;
     for (std::size_t at = operands.find(kBank); at != std::string_view::npos; at = operands.find(kBank, at + 1)) {
       std::uint32_t offset = 0;

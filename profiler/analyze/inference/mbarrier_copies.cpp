@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "fa_profile/opcodes.h"
 #include "inference/constant_parts.h"
 #include "inference/flow.h"
 #include "inference/operands.h"
@@ -31,16 +32,9 @@ std::string BehindFirstRegister(const Instruction& copy) {
 
 /// The address of the mbarrier that a copy completes; empty: the instruction completes none.
 std::string MbarrierOfCopy(const Instruction& instruction) {
-  const std::string_view opcode = instruction.opcode;
-  if (opcode.starts_with("UTMALDG.") || opcode.starts_with("UBLKCP.S.")) return BehindFirstRegister(instruction);
-  if (opcode.starts_with("ARRIVES.LDGSTSBAR")) return std::string(SharedAddress(instruction));
-  return {};
-}
-
-/// Of a warp that has read or written; not of one that announces how many bytes a copy will bring.
-bool IsArrivalOfWarps(const Instruction& instruction) {
-  const std::string_view opcode = instruction.opcode;
-  return opcode.starts_with("SYNCS.ARRIVE") && opcode.ends_with(".A1T0");
+  if (sass::FillsSharedMemory(instruction.opcode)) return BehindFirstRegister(instruction);
+  const bool is_arrival = sass::FormOf(instruction.opcode) == Form::kCopyArrival;
+  return is_arrival ? std::string(SharedAddress(instruction)) : std::string();
 }
 
 }  // namespace
@@ -54,7 +48,7 @@ MbarrierCopies CopiesWaitedFor(const DeviceFunction& function, const std::vector
   for (const Instruction& instruction : function.instructions) {
     std::string mbarrier = MbarrierOfCopy(instruction);
     if (!mbarrier.empty()) mbarriers[operands.size()] = std::move(mbarrier);
-    if (IsArrivalOfWarps(instruction)) arrivals.push_back(operands.size());
+    if (sass::ArrivesAtMbarrier(instruction.opcode)) arrivals.push_back(operands.size());
     operands.push_back(ReadOperands(instruction));
     if (!budget.Spend(1 + operands.back().uses.size() + operands.back().definitions.size())) return found;
   }

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "inference/constant_parts.h"
-#include "opcode.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -64,9 +62,10 @@ class MemoryReader {
     }
   }
 
-  /// The opcode that made what is stored, before moves and conversions; "copy" of LDGSTS, empty of a constant.
-  std::string MakerOf(std::uint32_t store) const {
-    if (operands_[store].form == Form::kAsyncCopy) return "copy";
+  /// The base of the opcode that made what is stored, before moves and conversions; LDGSTS for a copy, empty of a
+  /// constant.
+  std::string_view MakerOf(std::uint32_t store) const {
+    if (operands_[store].form == Form::kAsyncCopy) return BaseOf(store);
     constexpr int kMostMoves = 6;
     std::uint32_t made = store;
     for (int i = 0; i < kMostMoves; ++i) {
@@ -76,17 +75,25 @@ class MemoryReader {
       const Indices definitions = values_.DefinitionsOf(data->value, budget_);
       if (definitions.empty()) return {};
       made = definitions.front();
-      const std::string_view opcode = function_.instructions[made].opcode;
-      const bool moves =
-          operands_[made].form == Form::kMove || opcode.starts_with("IMAD") || opcode.starts_with("HADD2");
-      if (!moves) break;
+      if (!MayMove(made)) break;
     }
-    const std::string& opcode = function_.instructions[made].opcode;
+    return BaseOf(made);
+  }
+
+  std::string_view BaseOf(std::uint32_t i) const {
+    const std::string_view opcode = function_.instructions[i].opcode;
     return opcode.substr(0, opcode.find('.'));
   }
 
+  /// ptxas also moves by IMAD, and converts from fp16 by HADD2.
+  bool MayMove(std::uint32_t i) const {
+    const sass::Opcode& row = sass::FindOpcode(function_.instructions[i].opcode);
+    return sass::IsMove(operands_[i].form) || row.traits.integer == sass::IntegerOp::kMultiplyAdd ||
+           (row.opcode_class == sass::OpcodeClass::kFp16 && row.form == Form::kAdd);
+  }
+
   static bool IsWide(std::string_view opcode) {
-    return HasModifier(opcode, "128") || HasModifier(opcode, "64") || opcode.starts_with("STSM");
+    return sass::RegistersOf(opcode) > 1 || sass::ClassOf(opcode) == sass::OpcodeClass::kMatrixStore;
   }
 
   /// How far apart two stores of one kind may be and still write one buffer.
@@ -100,14 +107,17 @@ class MemoryReader {
   /// Computed values, stored one by one, inside what was loaded and stored 16 bytes at a time: the copy's last places
   /// are those of an unrolled loop that ends before them. Two buffers.
   bool IsInsideCopy(const Buffer& run, const Buffer& copy) const {
-    const auto is_load = [](std::string_view maker) { return maker == "copy" || maker == "LDG" || maker == "LD"; };
-    const std::string made = MakerOf(run.stores.front());
+    const auto is_load = [](std::string_view maker) {
+      const Form form = sass::FormOf(maker);
+      return form == Form::kGlobalLoad || form == Form::kAsyncCopy;
+    };
+    const std::string_view made = MakerOf(run.stores.front());
     return run.first > copy.first && !made.empty() && !is_load(made) && is_load(MakerOf(copy.stores.front())) &&
            !IsWide(function_.instructions[run.stores.front()].opcode);
   }
 
   std::vector<Buffer> Group(const Indices& stores) const {
-    std::map<std::pair<std::string, std::string>, Indices> kinds;
+    std::map<std::pair<std::string_view, std::string_view>, Indices> kinds;
     for (const std::uint32_t store : stores) {
       kinds[{function_.instructions[store].opcode, MakerOf(store)}].push_back(store);
     }
@@ -167,8 +177,7 @@ class MemoryReader {
 
   /// Slots of the stack that a load or store takes.
   std::int64_t BytesOf(std::uint32_t access) const {
-    const std::string_view opcode = function_.instructions[access].opcode;
-    return HasModifier(opcode, "128") ? 16 : HasModifier(opcode, "64") ? 8 : 4;
+    return 4 * sass::RegistersOf(function_.instructions[access].opcode);
   }
 
   void ConnectStackSlot(std::uint32_t load, const std::vector<Buffer>& buffers) {
@@ -245,7 +254,7 @@ class MemoryReader {
       for (std::size_t i = end; i > first && !ended; --i) {
         const auto index = static_cast<std::uint32_t>(i - 1);
         if (operands_[index].form == Form::kBarrier) {
-          ended = found && IsWaitingBarrier(function_.instructions[index]);
+          ended = found && sass::WaitsAtBarrier(function_.instructions[index].opcode);
         } else if (here != by_block.end() && std::ranges::find(here->second, index) != here->second.end()) {
           newest.push_back(index);
           found = true;

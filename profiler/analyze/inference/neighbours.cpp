@@ -16,10 +16,6 @@ bool IsStoreOnChip(Form form) {
   return form == Form::kSharedStore || form == Form::kLocalStore || form == Form::kSharedAtomic;
 }
 
-bool IsControl(Form form) {
-  return form == Form::kBranch || form == Form::kExit || form == Form::kConvergence || form == Form::kCall;
-}
-
 PhaseSet Bit(Phase phase) { return static_cast<PhaseSet>(1U << static_cast<unsigned>(phase)); }
 
 Phase Largest(const Votes& votes) {
@@ -126,8 +122,8 @@ class NeighbourAssigner {
   /// Whether what it makes is used in no value: an address, a counter, a condition.
   bool IsAddressing(std::uint32_t i) const {
     const Form form = code_.operands[i].form;
-    if (IsControl(form) || IsStoreOnChip(form) || code_.ranks.rank[i] > Rank::kGlobal) return false;
-    return form == Form::kAddress || form == Form::kCompare || form == Form::kMove || form == Form::kOther ||
+    if (sass::IsControl(form) || IsStoreOnChip(form) || code_.ranks.rank[i] > Rank::kGlobal) return false;
+    return form == Form::kAddress || form == Form::kCompare || sass::IsMove(form) || form == Form::kOther ||
            form == Form::kGlobalLoad;
   }
 
@@ -225,13 +221,12 @@ class NeighbourAssigner {
     for (std::uint32_t i = 0; i < size_ && budget_.Spend(); ++i) {
       const Form form = code_.operands[i].form;
       if (phases_.Has(i)) continue;
-      const std::string_view opcode = code_.function.instructions[i].opcode;
-      if (form == Form::kBranch) {
+      if (sass::IsBranch(form)) {
         AssignBranch(i);
-      } else if (opcode.starts_with("BSSY")) {
+      } else if (form == Form::kRegionBegin) {
         const auto target = TargetOf(i);
         if (target && *target > i) phases_.Set(i, PhaseOfMost(i, *target), InferenceGrade::kGuess, "region");
-      } else if ((form == Form::kConvergence || code_.operands[i].never) && i > 0) {
+      } else if ((sass::IsConvergence(form) || code_.operands[i].never) && i > 0) {
         phases_.Set(i, phases_.Of(i - 1), InferenceGrade::kGuess, "neighbour");
       }
     }
@@ -240,7 +235,7 @@ class NeighbourAssigner {
   void AssignBranch(std::uint32_t i) {
     for (const ValueUse& use : code_.values.UsesOf(i)) {
       for (const std::uint32_t asked : code_.values.DefinitionsOf(use.value, budget_)) {
-        if (code_.function.instructions[asked].opcode.starts_with("SYNCS")) {
+        if (code_.operands[asked].form == Form::kMbarrier) {
           phases_.Set(i, Phase::kSync, InferenceGrade::kGuess, "branch");
           return;
         }

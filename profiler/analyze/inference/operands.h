@@ -5,43 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "fa_profile/opcodes.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile::analyze {
 
-/// What an instruction is to the inference of phases: it follows values, so loads, products, exponentials and what only
-/// moves a value are distinguished, and most of the rest is kOther.
-enum class Form : std::uint8_t {
-  kGlobalLoad,    ///< LDG, LD
-  kAsyncCopy,     ///< LDGSTS: global to shared memory
-  kBulkLoad,      ///< UTMALDG, UBLKCP: global to shared memory, by TMA
-  kGlobalStore,   ///< STG, ST, RED, UTMASTG, UTMAREDG
-  kSharedLoad,    ///< LDS, LDSM
-  kSharedStore,   ///< STS, STSM
-  kSharedAtomic,  ///< ATOMS
-  kLocalLoad,
-  kLocalStore,
-  kMatrix,           ///< HMMA and its kin: all operands in registers
-  kWarpgroupMatrix,  ///< HGMMA and its kin: operand B, and often A, in shared memory
-  kTensorMemory,     ///< Blackwell's UTC matrix instructions: all operands named by descriptors
-  kUnknownMatrix,    ///< any other opcode that ends in MMA
-  kMultiply,         ///< FMUL, FFMA and their kin
-  kAdd,              ///< floating point
-  kMaximum,          ///< floating point
-  kExponential,      ///< MUFU.EX2
-  kReciprocal,       ///< MUFU.RCP
-  kMove,             ///< copies, selections, conversions, shuffles: the value stays what it is
-  kAddress,          ///< integer arithmetic, special registers, constants that addresses and counters are made of
-  kCompare,          ///< defines predicates only
-  kBarrier,          ///< BAR
-  kSync,             ///< mbarriers, fences, waits for copies
-  kWarpgroup,        ///< WARPGROUP: order of warpgroup matrix instructions
-  kBranch,           ///< BRA, BRX, JMP and their kin
-  kConvergence,      ///< BSSY, BSYNC, WARPSYNC, NOP and other control that moves no value
-  kExit,             ///< EXIT, RET, KILL
-  kCall,
-  kOther,
-};
+using sass::Form;
 
 /// A 32-bit register or a predicate: R0..R255, UR0..UR255, P0..P6, UP0..UP6, one after the other.
 using Slot = std::uint16_t;

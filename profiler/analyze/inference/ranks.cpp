@@ -4,8 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "opcode.h"
-
 namespace fa_profile::analyze {
 namespace {
 
@@ -138,7 +136,8 @@ class RankFinder {
     const std::vector<std::uint32_t>& stores = memory_.sources[load];
     if (stores.empty()) {
       // Written by a bulk copy, or by code that is not understood; LDSM loads tiles of matrices.
-      const bool is_tile = has_bulk_copies_ || function_.instructions[load].opcode.starts_with("LDSM");
+      const bool is_tile =
+          has_bulk_copies_ || sass::ClassOf(function_.instructions[load].opcode) == sass::OpcodeClass::kMatrixLoad;
       return operands_[load].form == Form::kSharedLoad && is_tile ? Rank::kGlobal : Rank::kNone;
     }
     Rank rank = Rank::kNone;

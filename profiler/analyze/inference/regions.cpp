@@ -28,11 +28,11 @@ std::vector<std::size_t> BlocksOf(const std::vector<bool>& blocks) {
 }
 
 std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Flow& flow) {
-  const auto with = [&](Form form) {
-    return BlocksWith(flow, [&](std::size_t i) { return operands[i].form == form; });
+  const auto with = [&](const auto& is) {
+    return BlocksWith(flow, [&](std::size_t i) { return is(operands[i].form); });
   };
-  const std::vector<bool> stores = with(Form::kGlobalStore);
-  const std::vector<bool> exponentials = with(Form::kExponential);
+  const std::vector<bool> stores = with(sass::IsGlobalStore);
+  const std::vector<bool> exponentials = with([](Form form) { return form == Form::kExponential; });
   std::vector<bool> over_tiles;
   for (const Loop& loop : flow.loops) over_tiles.push_back(Meet(loop, stores) && Meet(loop, exponentials));
   return over_tiles;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "opcode.h"
+#include "fa_profile/opcodes.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -25,37 +25,17 @@ std::optional<std::int64_t> IntegerConstant(std::string_view text) {
   return negative ? -number : number;
 }
 
-std::string_view WithoutUniform(std::string_view opcode) { return opcode.starts_with('U') ? opcode.substr(1) : opcode; }
-
 bool IsTrue(std::string_view text) { return text == "PT" || text == "UPT"; }
 
-/// What "ISETP.LT.U32.AND" asks of its operands; nothing for any other opcode.
-struct Comparison {
-  std::string_view name;
-  bool is_unsigned = false;
-
-  bool Holds(std::int64_t left, std::int64_t right) const {
-    std::int64_t a = static_cast<std::int32_t>(left);
-    std::int64_t b = static_cast<std::int32_t>(right);
-    if (is_unsigned) {
-      a = static_cast<std::uint32_t>(left);
-      b = static_cast<std::uint32_t>(right);
-    }
-    if (name == "LT") return a < b;
-    if (name == "LE") return a <= b;
-    if (name == "GT") return a > b;
-    if (name == "GE") return a >= b;
-    return (name == "EQ") == (a == b);
-  }
-};
-
-std::optional<Comparison> ReadComparison(std::string_view opcode) {
-  opcode = WithoutUniform(opcode);
-  if (!opcode.starts_with("ISETP.") || HasModifier(opcode, "EX") || !HasModifier(opcode, "AND")) return std::nullopt;
-  for (const std::string_view name : {"LT", "LE", "GT", "GE", "EQ", "NE"}) {
-    if (HasModifier(opcode, name)) return Comparison{name, HasModifier(opcode, "U32")};
-  }
-  return std::nullopt;
+/// Of 32 bits.
+bool HoldsFor(const sass::IntegerComparison& comparison, std::int64_t left, std::int64_t right) {
+  const auto widened = [&](std::int64_t value) {
+    return comparison.is_unsigned ? std::int64_t{static_cast<std::uint32_t>(value)}
+                                  : std::int64_t{static_cast<std::int32_t>(value)};
+  };
+  const std::int64_t a = widened(left);
+  const std::int64_t b = widened(right);
+  return a < b ? comparison.less : a == b ? comparison.equal : comparison.greater;
 }
 
 class RoundsReader {
@@ -70,7 +50,7 @@ class RoundsReader {
     const auto compare = ComparisonOf(*exit);
     if (!compare) return std::nullopt;
     const Instruction& text = function_.instructions[*compare];
-    const auto comparison = ReadComparison(text.opcode);
+    const auto comparison = sass::ReadIntegerComparison(text.opcode);
     const std::vector<std::string_view> parts = SplitOperands(text.operands);
     // "P0, PT, R4, 0x10, PT": any other last operand is a second condition.
     constexpr std::size_t kOperands = 5;
@@ -85,7 +65,7 @@ class RoundsReader {
     std::int64_t value = counter->first;
     for (int rounds = 1; rounds <= kMostRounds && budget_.Spend(); ++rounds) {
       const std::int64_t compared = counter->compared_behind ? value + counter->step : value;
-      if (comparison->Holds(compared, *bound) != goes_on) return rounds;
+      if (HoldsFor(*comparison, compared, *bound) != goes_on) return rounds;
       value += counter->step;
     }
     return std::nullopt;
@@ -107,7 +87,7 @@ class RoundsReader {
       const BasicBlock& code = flow_.graph.blocks[block];
       if (!budget_.Spend(1 + code.end - code.first)) return std::nullopt;
       for (std::size_t i = code.first; i < code.end; ++i) {
-        if (operands_[i].form == Form::kExit) return std::nullopt;
+        if (sass::IsEnd(operands_[i].form)) return std::nullopt;
       }
       const bool leaves = std::ranges::any_of(flow_.successors[block], [&](auto next) { return !Holds(loop, next); });
       if (!leaves) continue;
@@ -121,7 +101,7 @@ class RoundsReader {
     const auto branch = static_cast<std::uint32_t>(flow_.graph.blocks[*exit].end - 1);
     // ptxas for sm_80 and sm_89 leaves loops by CALL.
     const bool jumps = operands_[branch].form == Form::kCall && !flow_.graph.blocks[*exit].callee;
-    return jumps || operands_[branch].form == Form::kBranch ? std::optional(branch) : std::nullopt;
+    return jumps || sass::IsBranch(operands_[branch].form) ? std::optional(branch) : std::nullopt;
   }
 
   /// The predicate that decides: the guard, or the operand of "BRA.U !UP0, 0x2b0".
@@ -167,15 +147,14 @@ class RoundsReader {
   /// Of "MOV R4, 0x10" and its kin.
   std::optional<std::int64_t> ConstantOf(Value value) const {
     if (value == kNoValue || values_.IsJoin(value) || operands_[value].guard) return std::nullopt;
-    const std::string_view opcode = WithoutUniform(function_.instructions[value].opcode);
+    const std::string_view opcode = function_.instructions[value].opcode;
     const std::vector<std::string_view> parts = SplitOperands(function_.instructions[value].operands);
-    if (parts.size() == 2 && (opcode.starts_with("MOV") || opcode.starts_with("CS2R"))) {
-      return IntegerConstant(parts[1]);
-    }
-    if (parts.size() == 4 && opcode.starts_with("IMAD.MOV") && parts[1] == "RZ") return IntegerConstant(parts[3]);
+    const sass::IntegerOp op = sass::IntegerOpOf(opcode);
+    if (parts.size() == 2 && op == sass::IntegerOp::kCopy) return IntegerConstant(parts[1]);
+    if (parts.size() == 4 && op == sass::IntegerOp::kMultiplyAdd && parts[1] == "RZ") return IntegerConstant(parts[3]);
     // ptxas balances its pipes: zero by HFMA2, in halves.
-    const bool zero = opcode.starts_with("HFMA2") && parts.size() == 5 && parts[1] == "-RZ" && parts[2] == "RZ" &&
-                      parts[3] == "0" && parts[4] == "0";
+    const bool zero = sass::ClassOf(opcode) == sass::OpcodeClass::kFp16 && parts.size() == 5 && parts[1] == "-RZ" &&
+                      parts[2] == "RZ" && parts[3] == "0" && parts[4] == "0";
     return zero ? std::optional<std::int64_t>(0) : std::nullopt;
   }
 
@@ -186,8 +165,8 @@ class RoundsReader {
   };
   std::optional<Step> StepOf(Value value) const {
     if (value == kNoValue || values_.IsJoin(value) || operands_[value].guard) return std::nullopt;
-    const std::string_view opcode = WithoutUniform(function_.instructions[value].opcode);
-    if (HasModifier(opcode, "X") || HasModifier(opcode, "64")) return std::nullopt;
+    const std::string_view opcode = function_.instructions[value].opcode;
+    if (sass::IntegerOpOf(opcode) != sass::IntegerOp::kAdd || sass::Makes64Bits(opcode)) return std::nullopt;
     std::vector<std::string_view> parts = SplitOperands(function_.instructions[value].operands);
     if (parts.size() < 3) return std::nullopt;
     parts.erase(parts.begin());
@@ -195,9 +174,7 @@ class RoundsReader {
       const auto slot = ReadSlot(part);
       return IsTrue(part) || (slot && IsPredicate(*slot));
     });
-    const bool three = opcode.starts_with("IADD3");
-    const bool two = opcode.starts_with("VIADD") || opcode == "IADD";
-    if (!(three && parts.size() == 3) && !(two && parts.size() == 2)) return std::nullopt;
+    if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
     std::optional<std::string_view> source;
     std::int64_t sum = 0;
     for (const std::string_view part : parts) {

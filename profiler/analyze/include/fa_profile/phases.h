@@ -18,7 +18,8 @@ namespace fa_profile::analyze {
 /// Among several rules that fit equally well the map's first is taken.
 std::vector<std::string> PhasesOf(const DeviceFunction& function, const PhaseMap& map);
 
-/// AttentionPhases() when one of its functions is in an inline stack of one of these functions; else OpcodePhases().
+/// AttentionPhases() when one of its functions is in an inline stack of one of these functions; else
+/// sass::OpcodePhases().
 PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions);
 
 /// The phases of an entry's kernels, from the PC samples and the counts per instruction that the recording has for the

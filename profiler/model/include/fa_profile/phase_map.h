@@ -30,7 +30,7 @@ struct PhaseMap {
 /// The phases of attention, each the function of its name: load_q load_kv sync qk softmax rescale pv epilogue.
 PhaseMap AttentionPhases();
 
-/// The name of OpcodePhases().
+/// The name of the phases by opcode, sass::OpcodePhases().
 inline constexpr const char* kOpcodePhasesName = "opcode classes";
 
 /// The name of the way in which inferred phases are found (docs/phases.md).
@@ -49,11 +49,7 @@ enum class PhaseSource {
   kMap,        ///< a map of the user's
   kFunctions,  ///< AttentionPhases()
   kCode,       ///< inferred from machine code; opcodes, where that is refused
-  kOpcodes,    ///< OpcodePhases()
+  kOpcodes,    ///< by opcode, for code that has none of these
 };
-
-/// For code without line information or phase functions: matrix, exponential and reduction, loads, stores, barriers,
-/// control, other arithmetic, by opcode.
-PhaseMap OpcodePhases();
 
 }  // namespace fa_profile

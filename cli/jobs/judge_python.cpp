@@ -38,25 +38,25 @@ judge::Answer JudgePythonCase(const judge::Question& question, const PythonOptio
 
 namespace {
 
-judge::Question QuestionOf(const VerifyOptions& options, const std::string& name) {
-  judge::Question question = PythonQuestion(options.python, name, options.device);
-  if (options.draws > 0) question.draws = options.draws;
-  question.calls = options.calls;
-  question.timing = options.timing;
-  question.accept_weak_tolerance = options.accept_weak_tolerance;
+judge::Question QuestionOf(const VerifyPythonJob& job, const std::string& name) {
+  judge::Question question = PythonQuestion(job.python, name, job.device);
+  if (job.judging.draws > 0) question.draws = job.judging.draws;
+  question.calls = job.judging.calls;
+  question.timing = job.judging.timing;
+  question.accept_weak_tolerance = job.judging.accept_weak_tolerance;
   return question;
 }
 
 }  // namespace
 
-int JudgePythonCases(const VerifyOptions& options, const std::vector<std::string>& cases) {
-  const Device device = collect::OpenDevice(options.device, /*counters=*/options.timing);
+int JudgePythonCases(const VerifyPythonJob& job, const std::vector<std::string>& cases) {
+  const Device device = collect::OpenDevice(job.device, /*counters=*/job.judging.timing);
   const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
   const judge::ClosedMemory closed;
   ProgressBar bar;
   int wrong = 0;
   for (const std::string& name : cases) {
-    const judge::Answer answer = JudgePythonCase(QuestionOf(options, name), options.python, *gpu, bar);
+    const judge::Answer answer = JudgePythonCase(QuestionOf(job, name), job.python, *gpu, bar);
     using Verdict = Judgement::Verdict;
     const Verdict verdict = answer.judgement.verdict;
     if (!answer.verification.correct() || verdict == Verdict::kRefused) ++wrong;

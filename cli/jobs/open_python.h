@@ -14,8 +14,7 @@ python::PythonRunner OpenPython(const PythonOptions& options, int device,
                                 const std::atomic<bool>* interrupted = nullptr);
 
 /// Those of --case, or those of the file's that --kernel finds. Throws Error.
-std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options,
-                                     const std::string& pattern);
+std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options);
 
 /// Path of a program that runs kernels in Python: "fa_profile_kernel.py". Throws Error: it is missing.
 std::string PythonProgram(const std::string& name);

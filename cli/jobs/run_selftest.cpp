@@ -74,8 +74,8 @@ std::vector<std::string> Counters(const std::vector<Prepared>& prepared) {
   return {names.begin(), names.end()};
 }
 
-Session SelftestSession(const SelftestOptions& options) {
-  Session session = collect::NewSession(options.command_line, "selftest");
+Session SelftestSession(const SelftestJob& job) {
+  Session session = collect::NewSession(job.file.command_line, "selftest");
   session.replay_mode = "user";
   session.cache_policy = "warm";
   session.warmup_launches = 1;
@@ -83,12 +83,12 @@ Session SelftestSession(const SelftestOptions& options) {
 }
 
 // Measures into the writer.
-std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels, const SelftestOptions& options,
+std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels, const SelftestJob& job,
                               store::RecordingWriter& writer) {
   const collect::Disassembler disassembler = RequireDisassembler();
-  const Device device = collect::OpenDevice(options.device);
+  const Device device = collect::OpenDevice(job.device);
   std::vector<DataLoss> losses;
-  writer.Write(SelftestSession(options));
+  writer.Write(SelftestSession(job));
   writer.Write(device);
   writer.Write(collect::ReadClocks(device, "before", losses));
   ProgressBar bar;
@@ -134,15 +134,15 @@ SelftestReport Check(const Recording& recording, const std::vector<Prepared>& pr
 
 }  // namespace
 
-SelftestReport RunSelftest(const SelftestOptions& options) {
-  const std::vector<const SelftestKernel*> kernels = Select(options.kernel_pattern);
+SelftestReport RunSelftest(const SelftestJob& job) {
+  const std::vector<const SelftestKernel*> kernels = Select(job.kernel_pattern);
   RequireGpu("selftest");
   collect::PrepareProcessForNvtx();
   std::optional<PrivateFolder> folder;
-  if (options.output.empty()) folder.emplace();
-  const std::string path = folder ? (folder->path() / "selftest.fap").string() : options.output;
-  store::RecordingWriter writer(path, options.overwrite);
-  const std::vector<Prepared> prepared = Measure(kernels, options, writer);
+  if (job.file.path.empty()) folder.emplace();
+  const std::string path = folder ? (folder->path() / "selftest.fap").string() : job.file.path;
+  store::RecordingWriter writer(path, job.file.overwrite);
+  const std::vector<Prepared> prepared = Measure(kernels, job, writer);
   return Check(store::RecordingReader(path).Load(), prepared);
 }
 

@@ -34,16 +34,16 @@ constexpr int kMostKernels = 50;
 
 std::atomic<bool> python_interrupted{false};
 
-inject::InjectPlan CallPlan(const RunOptions& options, const MetricSet& set) {
-  inject::InjectPlan plan = PlanOf(options, set, "spread");
+inject::InjectPlan CallPlan(const PythonJob& job, const MetricSet& set) {
+  inject::InjectPlan plan = PlanOf(job.metrics, set, "spread", job.file.command_line);
   plan.replay = inject::ProgramReplay::kSpread;
-  plan.session.warmup_launches = options.warmup_launches;
-  plan.session.timed_launches = options.timed_launches;
-  plan.session.draws = options.draws;
+  plan.session.warmup_launches = job.calls.warmup_launches;
+  plan.session.timed_launches = job.calls.timed_launches;
+  plan.session.draws = job.calls.draws;
   plan.from_start = false;  // between the runner's calls of cudaProfilerStart and cudaProfilerStop
   plan.least_share_ratio = 0.0;
   plan.max_classes = kMostKernels;
-  plan.phases = WantsPhases(options);
+  plan.phases = WantsPhases(job.metrics);
   plan.record_all_s = inject::kRecordAlways;
   plan.children = false;
   return plan;
@@ -91,16 +91,16 @@ bool IsMeasured(const python::MeasuredCase& one) {
 }
 
 // All cases, with what is wrong with them.
-std::vector<python::MeasuredCase> JudgePython(const std::vector<std::string>& cases, const RunOptions& options,
+std::vector<python::MeasuredCase> JudgePython(const std::vector<std::string>& cases, const PythonJob& job,
                                               const Device& device, ProgressBar& bar) {
   std::vector<python::MeasuredCase> measured;
   for (const std::string& name : cases) measured.push_back({name, {}, {}, {}, {}, {}});
-  if (options.draws == 0) return measured;
+  if (job.calls.draws == 0) return measured;
   const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
   for (python::MeasuredCase& one : measured) {
-    judge::Question question = PythonQuestion(options.python, one.name, options.device);
+    judge::Question question = PythonQuestion(job.python, one.name, job.device);
     question.interrupted = &python_interrupted;
-    judge::Answer answer = JudgePythonCase(BeforeRecording(question, options.draws), options.python, *gpu, bar);
+    judge::Answer answer = JudgePythonCase(BeforeRecording(question, job.calls.draws), job.python, *gpu, bar);
     one.verification = answer.verification;
     one.judgement = std::move(answer.judgement);
     if (!IsMeasured(one)) Notice(fmt::format("{}: {}; it is not measured", one.name, Describe(*one.judgement)));
@@ -126,16 +126,16 @@ bool FitJudgements(const Recording& recording) {
   return fit;
 }
 
-void TimePython(const python::PythonRunner& runner, const RunOptions& options, ProgressBar& bar,
+void TimePython(const python::PythonRunner& runner, const PythonJob& job, ProgressBar& bar,
                 std::vector<python::MeasuredCase>& measured) {
   std::vector<std::string> names;
   for (const python::MeasuredCase& one : measured) {
     if (IsMeasured(one)) names.push_back(one.name);
   }
-  if (options.timed_launches == 0 || names.empty()) return;
+  if (job.calls.timed_launches == 0 || names.empty()) return;
   bar.Show("time", names.front(), 0, static_cast<int>(names.size()));
   std::map<std::string, python::PythonTiming> timings;
-  for (python::PythonTiming& timing : runner.Time(names, options.timed_launches, options.warmup_launches))
+  for (python::PythonTiming& timing : runner.Time(names, job.calls.timed_launches, job.calls.warmup_launches))
     timings.emplace(timing.name, std::move(timing));
   bar.Clear();
   for (python::MeasuredCase& one : measured) {
@@ -161,28 +161,28 @@ void MeasurePython(const python::PythonRunner& runner, const inject::InjectPlan&
 
 }  // namespace
 
-bool RunPython(const RunOptions& options, const Report& report) {
-  const python::PythonRunner runner = OpenPython(options.python, options.device, &python_interrupted);
+bool RunPython(const PythonJob& job, const Report& report) {
+  const python::PythonRunner runner = OpenPython(job.python, job.device, &python_interrupted);
   RequireGpu("profiling");
   EndPythonOnSignals();
-  const std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
-  const Device device = collect::OpenDevice(options.device);
-  const MetricSet set = WantedMetrics(options, device);
-  const std::string path = OutputPath(options);
-  store::RecordingWriter writer(path, options.overwrite);  // an error in it comes before any measurement
+  const std::vector<std::string> cases = PythonCases(runner, job.python);
+  const Device device = collect::OpenDevice(job.device);
+  const MetricSet set = WantedMetrics(job.metrics, device);
+  const std::string path = OutputPath(job.file);
+  store::RecordingWriter writer(path, job.file.overwrite);  // an error in it comes before any measurement
 
   ProgressBar bar;
-  const inject::InjectPlan plan = CallPlan(options, set);
-  std::vector<python::MeasuredCase> measured = JudgePython(cases, options, device, bar);
+  const inject::InjectPlan plan = CallPlan(job, set);
+  std::vector<python::MeasuredCase> measured = JudgePython(cases, job, device, bar);
   collect::ReleaseDevice();  // for the kernel's process
   const bool wrong = !std::ranges::all_of(measured, IsMeasured);
-  TimePython(runner, options, bar, measured);
+  TimePython(runner, job, bar, measured);
   MeasurePython(runner, plan, bar, measured);
 
   Recording base;
   base.session = plan.session;
   base.device = device;
-  const std::string origin = python::ParsePythonKernel(options.python.kernel).ToString();
+  const std::string origin = python::ParsePythonKernel(job.python.kernel).ToString();
   const Recording recording = python::ToKernelRecording(std::move(base), origin, std::move(measured));
   store::WriteRecording(recording, nullptr, writer);
   writer.Finish();

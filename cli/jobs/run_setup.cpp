@@ -9,29 +9,29 @@
 
 namespace fa_profile::jobs {
 
-MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
-  return WantedMetrics(collect::MetricRequest{options.metrics, options.section_folder, options.metric_set}, device);
+MetricSet WantedMetrics(const MetricChoice& choice, const Device& device) {
+  return WantedMetrics(collect::MetricRequest{choice.names, choice.section_folder, choice.set}, device);
 }
 
-inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set, const std::string& replay_mode) {
+inject::InjectPlan PlanOf(const MetricChoice& choice, const MetricSet& set, const std::string& replay_mode,
+                          const std::string& command_line) {
   inject::InjectPlan plan;
-  plan.session = collect::NewSession(options.command_line, set.name);
+  plan.session = collect::NewSession(command_line, set.name);
   plan.session.replay_mode = replay_mode;
   plan.session.cache_policy = "warm";
   plan.metrics = set.metrics;
-  if (options.metrics.empty() && options.section_folder.empty()) plan.built_in_set = set.name;
+  if (choice.names.empty() && choice.section_folder.empty()) plan.built_in_set = set.name;
   plan.cache_dir = collect::PlanCacheFolder();
   return plan;
 }
 
-bool WantsPhases(const RunOptions& options) {
-  if (options.phases != "auto") return options.phases == "on";
-  return options.metrics.empty() &&
-         (options.metric_set == "full" || options.metric_set == "detailed" || options.metric_set == "phases");
+bool WantsPhases(const MetricChoice& choice) {
+  if (choice.phases != "auto") return choice.phases == "on";
+  return choice.names.empty() && (choice.set == "full" || choice.set == "detailed" || choice.set == "phases");
 }
 
-std::string OutputPath(const RunOptions& options) {
-  return options.output.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : options.output;
+std::string OutputPath(const RecordingFile& file) {
+  return file.path.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : file.path;
 }
 
 std::optional<collect::Disassembler> FindDisassembler() {

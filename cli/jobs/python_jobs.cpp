@@ -27,16 +27,15 @@ python::PythonRunner OpenPython(const PythonOptions& options, int device, const 
   return python::PythonRunner(std::move(setup));
 }
 
-std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options,
-                                     const std::string& pattern) {
-  return options.cases.empty() ? MatchKernels(pattern, runner.Describe().cases) : options.cases;
+std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options) {
+  return options.cases.empty() ? MatchKernels(options.pattern, runner.Describe().cases) : options.cases;
 }
 
 std::string PythonPairNote(const std::string& base, const std::string& candidate, const std::string& python,
                            double timeout_s) {
   if (!python::LooksLikePythonKernel(base) || !python::LooksLikePythonKernel(candidate)) return "";
   const auto describe = [&](const std::string& kernel) {
-    return OpenPython({kernel, python, timeout_s, {}}, 0).Describe();
+    return OpenPython({kernel, python, timeout_s}, 0).Describe();
   };
   const python::PythonDescription of_base = describe(base);
   return python::ContractNote(of_base, describe(candidate));
@@ -45,12 +44,12 @@ std::string PythonPairNote(const std::string& base, const std::string& candidate
 namespace {
 
 // Without a GPU that this program sees, the kernel's own process compares its results.
-int VerifyInRunner(const python::PythonRunner& runner, const VerifyOptions& options,
+int VerifyInRunner(const python::PythonRunner& runner, const VerifyPythonJob& job,
                    const std::vector<std::string>& cases) {
   constexpr int kDefaultDraws = 10;
   int wrong = 0;
   for (const python::PythonVerification& result :
-       runner.Verify(cases, options.draws > 0 ? options.draws : kDefaultDraws, options.seed)) {
+       runner.Verify(cases, job.judging.draws > 0 ? job.judging.draws : kDefaultDraws, job.judging.seed)) {
     if (!result.verification.correct()) ++wrong;
     fmt::print("{:<40} {}\n", result.name, Describe(result));
   }
@@ -60,13 +59,13 @@ int VerifyInRunner(const python::PythonRunner& runner, const VerifyOptions& opti
 
 }  // namespace
 
-bool VerifyPythonKernel(const VerifyOptions& options) {
-  const python::PythonRunner runner = OpenPython(options.python, options.device);
+bool VerifyPythonKernel(const VerifyPythonJob& job) {
+  const python::PythonRunner runner = OpenPython(job.python, job.device);
   const python::PythonDescription description = runner.Describe();
-  const std::vector<std::string> cases = MatchKernels(options.kernel_pattern, description.cases);
-  fmt::print("{}: |error| <= {} + {}*|reference|, compared in float64\n", options.python.kernel,
+  const std::vector<std::string> cases = MatchKernels(job.python.pattern, description.cases);
+  fmt::print("{}: |error| <= {} + {}*|reference|, compared in float64\n", job.python.kernel,
              description.absolute_tolerance, description.relative_tolerance);
-  const int wrong = WhyNoGpu().empty() ? JudgePythonCases(options, cases) : VerifyInRunner(runner, options, cases);
+  const int wrong = WhyNoGpu().empty() ? JudgePythonCases(job, cases) : VerifyInRunner(runner, job, cases);
   fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", cases.size(), wrong);
   return wrong == 0;
 }

@@ -53,13 +53,13 @@ void AddSuite(const KernelSelection& selection, int draws, std::vector<ToVerify>
   }
 }
 
-std::vector<ToVerify> CasesToVerify(const KernelSelection& selection, const VerifyOptions& options) {
+std::vector<ToVerify> CasesToVerify(const KernelSelection& selection, const VerifyJob& job) {
   std::vector<ToVerify> cases;
-  if (options.shapes.empty()) AddSuite(selection, options.draws, cases);
-  for (KernelAtShape& entry : KernelsAtShapes(selection.kernels(), options.shapes)) {
+  if (job.kernels.shapes.empty()) AddSuite(selection, job.judging.draws, cases);
+  for (KernelAtShape& entry : KernelsAtShapes(selection.kernels(), job.kernels.shapes)) {
     const bool on_host = HasParameters(entry.fitted);
-    if (options.shapes.empty() && !on_host) continue;  // in the suite
-    const int draws = options.draws > 0 ? options.draws : on_host ? kDefaultDrawsOnTheHost : kDefaultDraws;
+    if (job.kernels.shapes.empty() && !on_host) continue;  // in the suite
+    const int draws = job.judging.draws > 0 ? job.judging.draws : on_host ? kDefaultDrawsOnTheHost : kDefaultDraws;
     cases.push_back({entry.kernel, std::move(entry.fitted), draws});
   }
   return cases;
@@ -105,22 +105,22 @@ void RequireUnchanged(const Receipt& receipt, const std::string& library, const 
               "change nothing during a run");
 }
 
-judge::Question QuestionOf(const VerifyOptions& options, int draws) {
+judge::Question QuestionOf(const VerifyJob& job, int draws) {
   judge::Question question;
-  question.files = options.tensor_files;
-  question.device = options.device;
+  question.files = job.kernels.tensor_files;
+  question.device = job.device;
   question.draws = draws;
-  question.calls = options.calls;
-  question.timing = options.timing;
-  question.accept_weak_tolerance = options.accept_weak_tolerance;
+  question.calls = job.judging.calls;
+  question.timing = job.judging.timing;
+  question.accept_weak_tolerance = job.judging.accept_weak_tolerance;
   return question;
 }
 
 }  // namespace
 
-void MeasureReceipt(const ReceiptOptions& options, const Receipt& given, Receipt& now) {
-  const KernelSelection selection("", {options.library}, options.tensor_files);
-  const Device device = collect::OpenDevice(options.device);
+void MeasureReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now) {
+  const KernelSelection selection("", {job.library}, job.tensor_files);
+  const Device device = collect::OpenDevice(job.device);
   AddMachine(device, now);
   const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
   const judge::ClosedMemory closed;
@@ -130,31 +130,31 @@ void MeasureReceipt(const ReceiptOptions& options, const Receipt& given, Receipt
     if (!IsJudged(shape)) throw Error("the receipt has a shape without parameters: " + Printable(one.shape));
     for (const Kernel* const kernel : selection.kernels()) {
       if (!IsLibrary(*kernel) || kernel->id() != one.kernel || !kernel->Fit(shape).why_not.empty()) continue;
-      VerifyOptions as_before;
-      as_before.tensor_files = options.tensor_files;
-      as_before.device = options.device;
-      as_before.accept_weak_tolerance = one.accepted_weak_tolerance;
+      VerifyJob as_before;
+      as_before.kernels.tensor_files = job.tensor_files;
+      as_before.device = job.device;
+      as_before.judging.accept_weak_tolerance = one.accepted_weak_tolerance;
       const judge::Answer answer = JudgeCase(*kernel, shape, QuestionOf(as_before, kDefaultDrawsOnTheHost), *gpu, bar);
       if (answer.why_not.empty()) now.cases.push_back(ReceiptOf(*kernel, shape, answer, one.accepted_weak_tolerance));
     }
   }
-  RequireUnchanged(now, options.library, options.tensor_files);
+  RequireUnchanged(now, job.library, job.tensor_files);
 }
 
-bool VerifyKernels(const VerifyOptions& options) {
+bool VerifyKernels(const VerifyJob& job) {
   std::optional<Receipt> receipt;
-  if (!options.receipt.empty()) {
-    if (options.kernel_libraries.size() != 1) {
+  if (!job.receipt.empty()) {
+    if (job.kernels.libraries.size() != 1) {
       throw Error("--receipt is for one kernel library", "give one --kernel-lib FILE");
     }
-    receipt = NewReceipt(options.kernel_libraries.front(), options.tensor_files);
+    receipt = NewReceipt(job.kernels.libraries.front(), job.kernels.tensor_files);
   }
-  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
+  const KernelSelection selection(job.kernels.pattern, job.kernels.libraries, job.kernels.tensor_files);
   RequireGpu("verify");
-  const std::vector<ToVerify> cases = CasesToVerify(selection, options);
+  const std::vector<ToVerify> cases = CasesToVerify(selection, job);
   const bool of_libraries =
       std::ranges::any_of(cases, [](const ToVerify& entry) { return HasParameters(entry.fitted); });
-  const Device device = collect::OpenDevice(options.device, /*counters=*/of_libraries && options.timing);
+  const Device device = collect::OpenDevice(job.device, /*counters=*/of_libraries && job.judging.timing);
   const std::unique_ptr<collect::GpuApi> gpu =
       of_libraries ? collect::OpenGpuApi(device, /*flush_cache=*/false, {}) : nullptr;
   std::optional<judge::ClosedMemory> closed;
@@ -171,15 +171,15 @@ bool VerifyKernels(const VerifyOptions& options) {
     CaseCheck outcome{entry.fitted.why_not, {}};
     std::optional<Judgement> judgement;
     if (shape && HasParameters(entry.fitted)) {
-      judge::Answer answer = JudgeCase(kernel, *shape, QuestionOf(options, entry.draws), *gpu, bar);
+      judge::Answer answer = JudgeCase(kernel, *shape, QuestionOf(job, entry.draws), *gpu, bar);
       outcome = {answer.why_not, answer.verification, answer.work};
       if (receipt && answer.why_not.empty()) {
-        receipt->cases.push_back(ReceiptOf(kernel, *shape, answer, options.accept_weak_tolerance));
+        receipt->cases.push_back(ReceiptOf(kernel, *shape, answer, job.judging.accept_weak_tolerance));
       }
       judgement = std::move(answer.judgement);
     } else if (shape) {
-      outcome =
-          VerifyCase(kernel, {*shape, entry.draws, options.seed, options.device, options.tensor_files}, bar, nullptr);
+      outcome = VerifyCase(kernel, {*shape, entry.draws, job.judging.seed, job.device, job.kernels.tensor_files}, bar,
+                           nullptr);
     }
     const std::string start = fmt::format("{:<16} {:<22}", kernel.id(), shape ? shape->ToString() : "");
     if (!outcome.why_not.empty()) {
@@ -205,23 +205,23 @@ bool VerifyKernels(const VerifyOptions& options) {
                   "a receipt is for a kernel library with parameters (docs/honest.md)");
     }
     AddMachine(device, *receipt);
-    RequireUnchanged(*receipt, options.kernel_libraries.front(), options.tensor_files);
-    WriteWholeFile(options.receipt, ToJson(*receipt));
+    RequireUnchanged(*receipt, job.kernels.libraries.front(), job.kernels.tensor_files);
+    WriteWholeFile(job.receipt, ToJson(*receipt));
   }
   fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
   return wrong == 0;
 }
 
-void ServeKernelLibrary(const VerifyOptions& options) {
-  fa_profile::ServeKernelLibrary(options.kernel_libraries.front(), options.tensor_files);
+void ServeKernelLibrary(const KernelChoice& kernels) {
+  fa_profile::ServeKernelLibrary(kernels.libraries.front(), kernels.tensor_files);
 }
 
-void RunKernelLibrary(const VerifyOptions& options) {
+void RunKernelLibrary(const VerifyJob& job) {
   const OwnStdout own;  // before the library's code runs
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  LibraryQuestion question{
-      options.kernel_libraries.front(), {}, options.draws, options.seed, options.device, options.tensor_files};
-  if (!options.shapes.empty()) question.shape = options.shapes.front();
+  LibraryQuestion question{job.kernels.libraries.front(), {}, job.judging.draws, job.judging.seed, job.device,
+                           job.kernels.tensor_files};
+  if (!job.kernels.shapes.empty()) question.shape = job.kernels.shapes.front();
   own.Write(ToMessage(AnswerFor(question)));
   (void)std::fflush(nullptr);
   _exit(0);  // the library's destructors do not run: they cannot change the answer

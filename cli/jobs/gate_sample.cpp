@@ -81,19 +81,19 @@ void AddTimes(nlohmann::json& line, const std::vector<double>& durations_ns, con
 // The judge times the kernel of a library: none of its code runs in this process.
 class JudgedCases {
  public:
-  JudgedCases(const GateSampleOptions& options, const Device& device) : options_(options), device_(device) {}
+  JudgedCases(const GateSampleJob& job, const Device& device) : job_(job), device_(device) {}
 
   void Time(const SampleCase& one, nlohmann::json& line) {
     judge::Question question;
-    question.files = options_.tensor_files;
-    question.device = options_.device;
+    question.files = job_.kernels.tensor_files;
+    question.device = job_.device;
     AddTo(line, JudgeCase(*one.kernel, one.shape, Short(question), Gpu(), bar_));
   }
 
   nlohmann::json TimePython(const std::string& name) {
     nlohmann::json line = {{"kernel", name}, {"shape", ""}};
-    const judge::Question question = PythonQuestion(options_.python, name, options_.device);
-    AddTo(line, JudgePythonCase(Short(question), options_.python, Gpu(), bar_));
+    const judge::Question question = PythonQuestion(job_.python, name, job_.device);
+    AddTo(line, JudgePythonCase(Short(question), job_.python, Gpu(), bar_));
     return line;
   }
 
@@ -118,7 +118,7 @@ class JudgedCases {
     if (!time.durations_ns.empty()) AddTimes(line, time.durations_ns, std::nullopt);
   }
 
-  const GateSampleOptions& options_;
+  const GateSampleJob& job_;
   const Device& device_;
   std::unique_ptr<collect::GpuApi> gpu_;
   ProgressBar bar_;
@@ -144,41 +144,41 @@ nlohmann::json TimeCase(const SampleCase& one, int launches, JudgedCases* judged
   return line;
 }
 
-std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options, const Device& device) {
-  const python::PythonRunner runner = OpenPython(options.python, options.device);
-  std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
-  std::shuffle(cases.begin(), cases.end(), std::mt19937_64(options.order));
-  JudgedCases judged(options, device);
-  std::vector<nlohmann::json> lines = {TimeCase({nullptr, {}}, options.launches, nullptr)};
+std::vector<nlohmann::json> TimePythonCases(const GateSampleJob& job, const Device& device) {
+  const python::PythonRunner runner = OpenPython(job.python, job.device);
+  std::vector<std::string> cases = PythonCases(runner, job.python);
+  std::shuffle(cases.begin(), cases.end(), std::mt19937_64(job.order));
+  JudgedCases judged(job, device);
+  std::vector<nlohmann::json> lines = {TimeCase({nullptr, {}}, job.launches, nullptr)};
   for (const std::string& name : cases) lines.push_back(judged.TimePython(name));
   return lines;
 }
 
-std::vector<nlohmann::json> TimeCases(const KernelSelection& selection, const GateSampleOptions& options,
+std::vector<nlohmann::json> TimeCases(const KernelSelection& selection, const GateSampleJob& job,
                                       const Device& device) {
-  JudgedCases judged(options, device);
-  const std::vector<SampleCase> cases = CasesOf(selection, options.shapes);
+  JudgedCases judged(job, device);
+  const std::vector<SampleCase> cases = CasesOf(selection, job.kernels.shapes);
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(options.order));
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(job.order));
   std::vector<nlohmann::json> lines(cases.size());
-  for (const std::size_t index : order) lines[index] = TimeCase(cases[index], options.launches, &judged);
+  for (const std::size_t index : order) lines[index] = TimeCase(cases[index], job.launches, &judged);
   return lines;
 }
 
 }  // namespace
 
-void RunGateSample(const GateSampleOptions& options) {
+void RunGateSample(const GateSampleJob& job) {
   const OwnStdout own;  // what a kernel library prints must not be in the sample
-  const bool is_python = !options.python.kernel.empty();
+  const bool is_python = !job.python.kernel.empty();
   std::optional<KernelSelection> selection;
-  if (!is_python) selection.emplace(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
+  if (!is_python) selection.emplace(job.kernels.pattern, job.kernels.libraries, job.kernels.tensor_files);
   RequireGpu("gate-sample");
-  const Device device = collect::OpenDevice(options.device);
+  const Device device = collect::OpenDevice(job.device);
   const judge::ClosedMemory closed;
   std::vector<DataLoss> losses;
   const std::vector<nlohmann::json> lines =
-      is_python ? TimePythonCases(options, device) : TimeCases(*selection, options, device);
+      is_python ? TimePythonCases(job, device) : TimeCases(*selection, job, device);
 
   const ClockSample clocks = collect::ReadClocks(device, "after", losses);
   nlohmann::json sample = {{"version", 1},

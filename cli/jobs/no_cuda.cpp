@@ -35,16 +35,16 @@ void RequireGpu(const std::string& what) { Refuse(what); }
 std::vector<Diagnosis> DiagnoseGpu(int) {
   return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kGpuMachine}};
 }
-bool RunLadder(const RunOptions&, const Report&) { Refuse("profiling"); }
-bool RunPython(const RunOptions&, const Report&) { Refuse("profiling"); }
-int RunProgram(const RunOptions&, const Report&) { Refuse("profiling a program"); }
-void MeasureReceipt(const ReceiptOptions&, const Receipt&, Receipt&) { Refuse("receipt check"); }
-int JudgePythonCases(const VerifyOptions&, const std::vector<std::string>&) { Refuse("verify"); }
-bool VerifyKernels(const VerifyOptions&) { Refuse("verify"); }
-void RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
-void ServeKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
-SelftestReport RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
-void RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
+bool RunLadder(const LadderJob&, const Report&) { Refuse("profiling"); }
+bool RunPython(const PythonJob&, const Report&) { Refuse("profiling"); }
+int RunProgram(const ProgramJob&, const Report&) { Refuse("profiling a program"); }
+void MeasureReceipt(const ReceiptJob&, const Receipt&, Receipt&) { Refuse("receipt check"); }
+int JudgePythonCases(const VerifyPythonJob&, const std::vector<std::string>&) { Refuse("verify"); }
+bool VerifyKernels(const VerifyJob&) { Refuse("verify"); }
+void RunKernelLibrary(const VerifyJob&) { Refuse("kernel-library"); }
+void ServeKernelLibrary(const KernelChoice&) { Refuse("kernel-library"); }
+SelftestReport RunSelftest(const SelftestJob&) { Refuse("selftest"); }
+void RunGateSample(const GateSampleJob&) { Refuse("gate-sample"); }
 void ListKernels(const std::string&, const std::vector<std::string>&) { RefuseList("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { RefuseList("list counters"); }
 void ListChips() { RefuseList("list chips"); }

@@ -27,7 +27,7 @@ judge::Answer JudgeCase(const Kernel& kernel, const Shape& shape, judge::Questio
 
 judge::Question BeforeRecording(judge::Question question, int draws) {
   constexpr std::int64_t kJudgedCalls = 300;
-  question.draws = draws > RunOptions{}.draws ? draws : kDefaultDrawsOnTheHost;
+  question.draws = draws > CallCounts{}.draws ? draws : kDefaultDrawsOnTheHost;
   question.calls = kJudgedCalls;
   return question;
 }

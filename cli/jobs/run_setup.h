@@ -14,17 +14,17 @@ namespace fa_profile::jobs {
 
 /// What runs of the ladder, of a program and of the selftest share.
 
-/// WantedMetrics() of the options.
-MetricSet WantedMetrics(const RunOptions& options, const Device& device);
+MetricSet WantedMetrics(const MetricChoice& choice, const Device& device);
 
 /// What every process under injection gets: the session, the metrics and the cache of plans.
-inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set, const std::string& replay_mode);
+inject::InjectPlan PlanOf(const MetricChoice& choice, const MetricSet& set, const std::string& replay_mode,
+                          const std::string& command_line);
 
 /// Of --phases: "auto" is on for the sets full, detailed and phases.
-bool WantsPhases(const RunOptions& options);
+bool WantsPhases(const MetricChoice& choice);
 
 /// -o, or "fa-profile-<UTC time>.fap".
-std::string OutputPath(const RunOptions& options);
+std::string OutputPath(const RecordingFile& file);
 
 /// Reads machine code with nvdisasm; absent where that is missing.
 std::optional<collect::Disassembler> FindDisassembler();

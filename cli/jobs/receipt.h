@@ -56,6 +56,6 @@ std::vector<ReceiptLine> CompareFiles(const Receipt& given, const Receipt& now);
 std::vector<ReceiptLine> CompareCases(const Receipt& given, const Receipt& now);
 
 /// Judges the cases of `given`, and adds them and the machine to `now`. Throws Error: also in a build without CUDA.
-void MeasureReceipt(const ReceiptOptions& options, const Receipt& given, Receipt& now);
+void MeasureReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now);
 
 }  // namespace fa_profile::jobs

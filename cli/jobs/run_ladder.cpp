@@ -53,17 +53,17 @@ using LookedAt = std::map<std::pair<const Kernel*, std::string>, Looked>;  // by
 
 // The kernels of libraries with parameters. It comes before all else that uses counters: the judge's witness needs
 // them.
-LookedAt JudgeLibraries(const KernelSelection& selection, const RunOptions& options, collect::GpuApi& gpu,
+LookedAt JudgeLibraries(const KernelSelection& selection, const LadderJob& job, collect::GpuApi& gpu,
                         ProgressBar& bar) {
   LookedAt judged;
-  if (options.draws == 0) return judged;
-  for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), options.shapes)) {
+  if (job.calls.draws == 0) return judged;
+  for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), job.kernels.shapes)) {
     if (!fitted.shape || !IsJudged(*fitted.shape)) continue;
     judge::Question question;
-    question.files = options.tensor_files;
-    question.device = options.device;
+    question.files = job.kernels.tensor_files;
+    question.device = job.device;
     question.interrupted = &interrupted;
-    judge::Answer answer = JudgeCase(*kernel, *fitted.shape, BeforeRecording(question, options.draws), gpu, bar);
+    judge::Answer answer = JudgeCase(*kernel, *fitted.shape, BeforeRecording(question, job.calls.draws), gpu, bar);
     judged[{kernel, fitted.shape->ToString()}] = {{answer.why_not, answer.verification, answer.work},
                                                   std::move(answer.judgement)};
   }
@@ -71,16 +71,16 @@ LookedAt JudgeLibraries(const KernelSelection& selection, const RunOptions& opti
 }
 
 // Without a verification, as asked for, a library runs in this process at once.
-Looked LookAt(const Kernel& kernel, const Shape& shape, const RunOptions& options, const LookedAt& judged,
+Looked LookAt(const Kernel& kernel, const Shape& shape, const LadderJob& job, const LookedAt& judged,
               ProgressBar& bar) {
-  if (options.draws == 0) {
+  if (job.calls.draws == 0) {
     std::string why_not = kernel.WhyNot(shape);
     const Work work = why_not.empty() ? kernel.WorkOf(shape) : Work{};
     return {{std::move(why_not), {}, work}, {}};
   }
   if (const auto found = judged.find({&kernel, shape.ToString()}); found != judged.end()) return found->second;
   CaseCheck check =
-      VerifyCase(kernel, {shape, options.draws, /*seed=*/1, options.device, options.tensor_files}, bar, &interrupted);
+      VerifyCase(kernel, {shape, job.calls.draws, /*seed=*/1, job.device, job.kernels.tensor_files}, bar, &interrupted);
   if (!IsLibrary(kernel) && check.why_not.empty()) ThrowIfContextIsLost(kernel, check.verification);
   return {std::move(check), {}};
 }
@@ -139,24 +139,24 @@ bool WriteVerification(const Case& entry, Looked looked, collect::CollectRun& ru
 
 // The cases to measure: every kernel at every shape that it takes, unless it is wrong. The result of its verification
 // is in the recording.
-std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, const RunOptions& options,
+std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, const LadderJob& job,
                                               const LookedAt& judged, collect::CollectRun& run, ProgressBar& bar,
                                               int& wrong) {
   std::vector<collect::PendingCase> cases;
-  for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), options.shapes)) {
+  for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), job.kernels.shapes)) {
     if (!fitted.shape) {
       if (!fitted.other_kind) run.sink.Write(DataLoss{"kernel_skipped", kernel->id(), fitted.why_not, 1});
       continue;
     }
     const Shape shape = *fitted.shape;
-    const Looked looked = LookAt(*kernel, shape, options, judged, bar);
+    const Looked looked = LookAt(*kernel, shape, job, judged, bar);
     if (!looked.check.why_not.empty()) {
       run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), looked.check.why_not, 1});
       continue;
     }
     const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape, looked.check.work};
     run.sink.Write(entry);
-    if (options.draws == 0) {  // the recording tells that the case was not verified
+    if (job.calls.draws == 0) {  // the recording tells that the case was not verified
       run.sink.Commit();
       LaunchUnverified(*kernel, shape);
     } else if (!WriteVerification(entry, looked, run, bar)) {
@@ -169,13 +169,13 @@ std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, 
 }
 
 // Times, counters and timelines of whole calls.
-void MeasureCalls(collect::CollectRun& run, const std::vector<collect::PendingCase>& cases, const RunOptions& options,
+void MeasureCalls(collect::CollectRun& run, const std::vector<collect::PendingCase>& cases, const LadderJob& job,
                   const std::vector<std::string>& metrics) {
-  collect::Collector collector(run, {metrics, options.kernel_replay, options.warmup_launches, options.timed_launches});
+  collect::Collector collector(run, {metrics, job.kernel_replay, job.calls.warmup_launches, job.calls.timed_launches});
   collect::CollectTogether(
-      run.gpu, cases, options.raw,
+      run.gpu, cases, job.raw,
       [&](const std::vector<collect::CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
-  if (!options.timeline) return;
+  if (!job.timeline) return;
   collect::CollectTogether(run.gpu, cases, "none", [&](const std::vector<collect::CollectJob>& jobs, bool) {
     collect::TimelineCollector(run).Collect(jobs);
   });
@@ -190,33 +190,33 @@ void WriteAfterError(collect::PhaseCollector& phases) noexcept {
   }
 }
 
-Session LadderSession(const RunOptions& options, const std::string& metric_set) {
-  Session session = collect::NewSession(options.command_line, metric_set);
-  session.replay_mode = options.kernel_replay ? "kernel" : "user";
-  session.cache_policy = options.flush_cache ? "flush" : "warm";
-  session.warmup_launches = options.warmup_launches;
-  session.timed_launches = options.timed_launches;
-  session.draws = options.draws;
+Session LadderSession(const LadderJob& job, const std::string& metric_set) {
+  Session session = collect::NewSession(job.file.command_line, metric_set);
+  session.replay_mode = job.kernel_replay ? "kernel" : "user";
+  session.cache_policy = job.flush_cache ? "flush" : "warm";
+  session.warmup_launches = job.calls.warmup_launches;
+  session.timed_launches = job.calls.timed_launches;
+  session.draws = job.calls.draws;
   return session;
 }
 
 }  // namespace
 
-bool RunLadder(const RunOptions& options, const Report& report) {
+bool RunLadder(const LadderJob& job, const Report& report) {
   collect::PrepareProcessForNvtx();
   auto own_stdout = std::make_optional<OwnStdout>();  // what measured code prints must not be in the report
-  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
-  RequireShapes(selection, options.shapes);
+  const KernelSelection selection(job.kernels.pattern, job.kernels.libraries, job.kernels.tensor_files);
+  RequireShapes(selection, job.kernels.shapes);
 
-  const Device device = collect::OpenDevice(options.device);
-  const MetricSet set = WantedMetrics(options, device);
-  const std::string path = OutputPath(options);
-  store::RecordingWriter writer(path, options.overwrite);
+  const Device device = collect::OpenDevice(job.device);
+  const MetricSet set = WantedMetrics(job.metrics, device);
+  const std::string path = OutputPath(job.file);
+  store::RecordingWriter writer(path, job.file.overwrite);
   if (writer.kept_aside()) {
     Notice(fmt::format("{} was left by a run that was killed; it is kept as {}", writer.part_path(),
                        *writer.kept_aside()));
   }
-  writer.Write(LadderSession(options, set.name));
+  writer.Write(LadderSession(job, set.name));
   writer.Write(device);
   std::vector<DataLoss> losses;
   writer.Write(collect::ReadClocks(device, "before", losses));
@@ -228,19 +228,18 @@ bool RunLadder(const RunOptions& options, const Report& report) {
   (void)std::signal(SIGINT, OnInterrupt);
   (void)std::signal(SIGTERM, OnInterrupt);
   ProgressBar bar;
-  const std::unique_ptr<collect::GpuApi> gpu =
-      collect::OpenGpuApi(device, options.flush_cache, collect::PlanCacheFolder());
+  const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, job.flush_cache, collect::PlanCacheFolder());
   load::PortableSink portable(writer);
   CertifiedSink sink(portable);
   collect::CollectRun run{device, *gpu, sink, 1, ShowOn(bar), [] { return interrupted.load(); }};
-  const LookedAt judged = JudgeLibraries(selection, options, *gpu, bar);
+  const LookedAt judged = JudgeLibraries(selection, job, *gpu, bar);
   // Before the first kernel is loaded: CUPTI knows no other code inside.
   std::optional<collect::PhaseCollector> phases;
-  if (WantsPhases(options)) phases.emplace(run, DisassemblerOrStacks(losses));
+  if (WantsPhases(job.metrics)) phases.emplace(run, DisassemblerOrStacks(losses));
 
   // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
   int wrong = 0;
-  const std::vector<collect::PendingCase> cases = VerifyCases(selection, options, judged, run, bar, wrong);
+  const std::vector<collect::PendingCase> cases = VerifyCases(selection, job, judged, run, bar, wrong);
   if (cases.empty() && wrong == 0) {
     throw Error("no kernel takes the shape", "fa-profile verify --kernel-lib FILE --shape SHAPE prints why");
   }
@@ -251,7 +250,7 @@ bool RunLadder(const RunOptions& options, const Report& report) {
                                [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Measure(jobs); });
       phases->Close();  // before the range profiler comes
     }
-    MeasureCalls(run, cases, options, set.metrics);
+    MeasureCalls(run, cases, job, set.metrics);
   } catch (...) {
     if (phases) WriteAfterError(*phases);
     throw;

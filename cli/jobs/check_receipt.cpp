@@ -41,9 +41,9 @@ ReceiptCheck Conclude(ReceiptCheck check, const std::string& text) {
 
 }  // namespace
 
-ReceiptCheck CheckReceipt(const ReceiptOptions& options) {
-  const Receipt given = ReceiptFromJson(ReadPlainFile(options.file, kMostBytes), options.file);
-  Receipt now = NewReceipt(options.library, options.tensor_files);
+ReceiptCheck CheckReceipt(const ReceiptJob& job) {
+  const Receipt given = ReceiptFromJson(ReadPlainFile(job.file, kMostBytes), job.file);
+  Receipt now = NewReceipt(job.library, job.tensor_files);
   fmt::print("receipt of {}, {}, {}\n", Printable(given.library), Printable(given.date), Printable(given.gpu_name));
   const std::vector<ReceiptLine> files = CompareFiles(given, now);
   Print(files);
@@ -53,7 +53,7 @@ ReceiptCheck CheckReceipt(const ReceiptOptions& options) {
   if (const std::string why = WhyNoGpu(); !why.empty()) {
     return Conclude(ReceiptCheck::kNotChecked, "the files agree; verdict, time and counters need a GPU: " + why);
   }
-  MeasureReceipt(options, given, now);
+  MeasureReceipt(job, given, now);
   const std::vector<ReceiptLine> cases = CompareCases(given, now);
   Print(cases);
   if (Differs(cases)) return Conclude(ReceiptCheck::kDiffers, "measured again, it is not what the receipt says");

@@ -1,0 +1,198 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/selftest.h"
+#include "fa_profile/shape.h"
+
+// What a command runs on a GPU, from its options to a recording or to what it prints. In a build without CUDA a
+// function throws Error, unless it says otherwise.
+namespace fa_profile::jobs {
+
+// Parts that several jobs have.
+
+/// Kernels of the ladder and of libraries, at shapes.
+struct KernelChoice {
+  std::string pattern;  ///< regular expression; empty: all
+  std::vector<std::string> libraries;
+  std::vector<std::string> tensor_files;  ///< of the libraries' kernels: "TENSOR=FILE"
+  std::vector<Shape> shapes;              ///< empty: the default of the job; of a library with parameters, its own
+};
+
+/// A kernel in Python, and how it is run.
+struct PythonOptions {
+  std::string kernel;  ///< FILE.py:FUNCTION; empty: none
+  std::string python = "python3";
+  double timeout_s = 120.0;  ///< to load the file, and for each case
+  /// Full names of cases, for processes of fa-profile gate, which knows them; empty: the file is asked.
+  std::vector<std::string> cases{};
+  std::string pattern{};  ///< regular expression for the names of the file's cases; empty: all
+};
+
+/// What is measured.
+struct MetricChoice {
+  std::string set = "full";
+  std::vector<std::string> names;  ///< --metrics; replaces the set
+  std::string section_folder;
+  std::string phases = "auto";  ///< "on", "off", or "auto": with the sets full, detailed and phases
+};
+
+/// How often a kernel is called.
+struct CallCounts {
+  int warmup_launches = 5;
+  int timed_launches = 100;
+  int draws = 10;  ///< inputs to verify it with; 0: it is not verified
+};
+
+/// The recording to write.
+struct RecordingFile {
+  std::string path;  ///< empty: a name with the time in it
+  bool overwrite = false;
+  std::string command_line;  ///< kept in the recording
+};
+
+/// Reports a finished recording. `name`: the one that it has, or will have once it is reported.
+using Report = std::function<void(const std::string& recording, const std::string& name)>;
+
+/// Measures the ladder, and kernel libraries.
+struct LadderJob {
+  KernelChoice kernels;
+  MetricChoice metrics;
+  CallCounts calls;
+  RecordingFile file;
+  int device = 0;
+  bool kernel_replay = false;
+  bool flush_cache = false;
+  bool timeline = false;    ///< metrics over the time of a call
+  std::string raw = "all";  ///< shapes whose raw counter data is kept: "all", "first", "none"
+};
+
+/// Runs them on a GPU, and reports. False: a kernel is not correct.
+bool RunLadder(const LadderJob& job, const Report& report);
+
+/// Measures a kernel in Python.
+struct PythonJob {
+  PythonOptions python;
+  MetricChoice metrics;
+  CallCounts calls;
+  RecordingFile file;
+  int device = 0;
+};
+
+/// Verifies, times and measures its cases, and reports. False: a case is not correct.
+bool RunPython(const PythonJob& job, const Report& report);
+
+/// Launches of a program whose counters are measured.
+struct LaunchChoice {
+  std::string kernel_pattern;  ///< regular expression; empty: all
+  std::string nvtx_pattern;    ///< NVTX ranges that they are in; empty: all launches
+  std::int64_t skip = 0;       ///< matching launches before the first
+  std::int64_t count = 0;      ///< 0: no limit
+  int top = 0;                 ///< launch classes; 0: by share
+};
+
+/// When a program is recorded.
+struct RecordedTime {
+  bool from_start = true;      ///< from its start, not from its cudaProfilerStart
+  double delay_s = 0.0;        ///< of its run before anything is recorded
+  double duration_s = 0.0;     ///< that is recorded; 0: to the end
+  double record_all_s = 10.0;  ///< in which every launch is recorded, and not a sample of them
+};
+
+/// Measures a program that knows nothing of us.
+struct ProgramJob {
+  std::vector<std::string> program;  ///< with its arguments
+  MetricChoice metrics;
+  RecordingFile file;
+  LaunchChoice launches;
+  RecordedTime time;
+  std::string replay = "spread";     ///< how counters are measured: "spread", "kernel", "none"
+  bool children = true;              ///< record its other processes, too
+  bool in_spool = false;             ///< the recording gets the name that the exporter takes once it is reported
+  bool exit_code_of_report = false;  ///< 0 whatever the program's exit code is
+};
+
+/// Runs it, records where its GPU time goes and measures counters of its launches, and reports. The program's exit
+/// code, or 128 and the signal that killed it.
+int RunProgram(const ProgramJob& job, const Report& report);
+
+/// How a kernel is judged.
+struct Judging {
+  int draws = 0;  ///< inputs; 0: what the suite says
+  std::uint64_t seed = 1;
+  std::int64_t calls = 3000;           ///< of a library's kernel that are compared in all
+  bool timing = true;                  ///< judge the speed of a library's kernel, too
+  bool accept_weak_tolerance = false;  ///< a tolerance that zeros or a mean pass is applied as it is
+};
+
+/// Without shapes: the correctness suite.
+struct VerifyJob {
+  KernelChoice kernels;
+  Judging judging;
+  int device = 0;
+  std::string receipt;  ///< file to write, of the one kernel library; empty: none
+};
+
+/// Compares every kernel with its reference, and prints a line for each. False: one is not correct.
+bool VerifyKernels(const VerifyJob& job);
+
+struct VerifyPythonJob {
+  PythonOptions python;
+  Judging judging;
+  int device = 0;
+};
+
+/// The same of a function in Python, with its own reference; in every build.
+bool VerifyPythonKernel(const VerifyPythonJob& job);
+
+/// The child process that loads one kernel library for its parent (library_child.h), and verifies its kernel at the
+/// shape, if there is one.
+[[noreturn]] void RunKernelLibrary(const VerifyJob& job);
+
+/// The child process that runs a kernel library's code for the judge (library_server.h).
+[[noreturn]] void ServeKernelLibrary(const KernelChoice& kernels);
+
+struct ReceiptJob {
+  std::string file;
+  std::string library;
+  std::vector<std::string> tensor_files;  ///< "TENSOR=FILE"
+  int device = 0;
+};
+
+enum class ReceiptCheck { kAgrees, kDiffers, kNotChecked };
+
+/// Holds a receipt against the library: hashes in every build, and where there is a GPU what the judge finds now.
+/// Prints a line for each. Throws Error: the file is not a receipt, or was edited; a file cannot be read.
+ReceiptCheck CheckReceipt(const ReceiptJob& job);
+
+struct SelftestJob {
+  std::string kernel_pattern;  ///< regular expression; empty: all
+  RecordingFile file;          ///< without a path: none is kept
+  int device = 0;
+};
+
+/// Measures kernels whose true counts are known, and compares.
+SelftestReport RunSelftest(const SelftestJob& job);
+
+/// A timing process of the gate.
+struct GateSampleJob {
+  KernelChoice kernels;
+  PythonOptions python;  ///< with a kernel: it alone
+  int device = 0;
+  int launches = 15;        ///< timed samples per case
+  std::uint64_t order = 0;  ///< seed of the order in which the cases are timed
+};
+
+/// Times each case and the gate's reference kernel once, in random order, without profiling or verification, and prints
+/// one line of JSON (docs/gate-reference.md).
+void RunGateSample(const GateSampleJob& job);
+
+/// A note for the verdict on two kernels in Python that are verified in different ways; empty: in the same way, or
+/// `base` or `candidate` is a build of another kind. Throws Error: one cannot be loaded.
+std::string PythonPairNote(const std::string& base, const std::string& candidate, const std::string& python,
+                           double timeout_s);
+
+}  // namespace fa_profile::jobs

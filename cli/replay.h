@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "command.h"
+#include "fa_profile/jobs.h"
+#include "fa_profile/option_jobs.h"
+
+namespace fa_profile::cli {
+
+/// Where there is no GPU: the report of the bundled recording instead of the run that was asked for, and in its first
+/// line that it is one. Throws Error for an option whose row says that it needs a GPU, and for what the recording does
+/// not have.
+int ReplayBundled(const jobs::LadderJob& asked, const help::OptionJobs& rows, const Format& format,
+                  const ReportFilter& filter, const std::string& why_no_gpu);
+
+}  // namespace fa_profile::cli
