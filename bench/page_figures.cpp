@@ -20,17 +20,17 @@ namespace fa_profile {
 namespace {
 
 // Kernels as a program's, on so many GPUs as it takes: 28 series a phase of three, and the kernel's own.
-prom::Totals Make(std::size_t series) {
-  prom::Totals totals;
+Totals Make(std::size_t series) {
+  Totals totals;
   std::size_t have = 0;
   for (int gpu = 0; have < series; ++gpu) {
     for (int i = 0; i < 25 && have < series; ++i) {
-      prom::KernelTotals& kernel = totals.gpus[gpu].kernels["kernel_" + std::to_string(i)];
+      KernelTotals& kernel = totals.gpus[gpu].kernels["kernel_" + std::to_string(i)];
       kernel.origin = "program";
       kernel.sm_active_cycles = kernel.warps_active_cycles = kernel.tensor_active_cycles = kernel.dram_bytes =
           1.25e9 + i;
       for (const char* const phase : {"load_q", "load_kv", "qk", "softmax", "pv", "rescale", "epilogue"}) {
-        prom::PhaseTotals& sums = kernel.phases[phase];
+        PhaseTotals& sums = kernel.phases[phase];
         sums.cycles = 123456789.5 + i;
         sums.instructions = 1e9 + i;
         sums.wavefronts = sums.excess_wavefronts = 1e6 + i;
@@ -63,10 +63,10 @@ double ResidentMb() {
 }
 
 // A page holds at most kMaxSeriesPerPage series; what more would cost is that of several, put together.
-prom::Families MakeAll(const std::vector<prom::Totals>& hosts) {
+prom::Families MakeAll(const std::vector<Totals>& hosts) {
   prom::Families all;
   std::map<std::string, std::size_t> places;
-  for (const prom::Totals& totals : hosts) {
+  for (const Totals& totals : hosts) {
     prom::PageInput input;
     input.totals = &totals;
     prom::Families one = prom::MakeFamilies(input);
@@ -86,7 +86,7 @@ prom::Families MakeAll(const std::vector<prom::Totals>& hosts) {
 }
 
 void Measure(std::size_t series) {
-  std::vector<prom::Totals> hosts;
+  std::vector<Totals> hosts;
   for (std::size_t made = 0; made < series; made += 10000) hosts.push_back(Make(10000));
   prom::Families families = MakeAll(hosts);
   const double make = MedianMs([&] { (void)MakeAll(hosts); });

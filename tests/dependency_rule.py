@@ -2,7 +2,7 @@
 prints each violation.
 
 A stage sees its own headers, its public header folder, and the stages and outside libraries that RULE grants it. cli/
-(but for cli/help and cli/jobs), tests/ and bench/ wire the stages together and are free.
+(but for its rooms), tests/ and bench/ wire the stages together and are free.
 
 A stage defines names in its own namespace, so that two stages cannot define one name in two ways.
 """
@@ -60,11 +60,9 @@ RULE = {
     "exporters/html": (MODEL | {"profiler/base/readers", "exporters"}, {"zlib"} | TEXT),
     "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
     "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "re2", "microhttpd", "gnutls"} | TEXT),
-    "exporters/http": (BASE, {"curl"}),
-    "exporters/top": (MODEL | {"exporters", "exporters/http"}, {"fmt"}),
-    "exporters/watch": (CODE | {"profiler/load", "exporters"}, TEXT),
+    "exporters/web/client": (BASE, {"curl"}),
     "exporters/serve": (
-        MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web", "exporters/http"},
+        MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web", "exporters/web/client"},
         {"json", "gnutls", "curl"} | TEXT,
     ),
     "ci/gate/files": (MODEL | {"profiler/base/readers"}, {"json", "yaml", "re2"} | TEXT),
@@ -86,6 +84,8 @@ RULE = {
         {"json"} | TEXT,
     ),
     "cli/help": (BASE, {"cli11", "fmt"}),
+    "cli/top": (MODEL | {"exporters", "exporters/web/client"}, {"fmt"}),
+    "cli/watch": (CODE | {"profiler/load", "exporters"}, TEXT),
 }
 # Texts for stderr go through notice.h, which escapes what a terminal would obey.
 TO_STDERR = re.compile(r"std::cerr\s*<<|\bf(printf|puts|write)\s*\(.*\bstderr\b")
@@ -107,13 +107,13 @@ NAMESPACE = {
     "exporters/prometheus": "fa_profile::prom",
     "exporters/web": "fa_profile::web",
     "exporters/serve": "fa_profile::serve",
-    "exporters/http": "fa_profile::http",
-    "exporters/top": "fa_profile::top",
-    "exporters/watch": "fa_profile::watch",
+    "exporters/web/client": "fa_profile::http",
     "ci/gate": "fa_profile::gate",
     "profiler/judge": "fa_profile::judge",
     "cli/jobs": "fa_profile::jobs",
     "cli/help": "fa_profile::help",
+    "cli/top": "fa_profile::top",
+    "cli/watch": "fa_profile::watch",
     "python": "fa_profile::py",
 }
 OPENED = re.compile(r"^namespace (fa_profile[\w:]*)")

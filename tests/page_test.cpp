@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "fa_profile/analyze.h"
+#include "fa_profile/contribution.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/simulated_fleet.h"

@@ -8,10 +8,12 @@
 #include <set>
 
 #include "fa_profile/analyze.h"
+#include "fa_profile/contribution.h"
 #include "fa_profile/error.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/stall_reasons.h"
+#include "fa_profile/totals_json.h"
 #include "program_recording.h"
 
 namespace fa_profile::prom::totals_test {

@@ -1,3 +1,5 @@
+#include "fa_profile/contribution.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -11,7 +13,7 @@
 #include "fa_profile/stall_reasons.h"
 #include "fa_profile/text.h"
 #include "fa_profile/totals.h"
-#include "sums.h"
+#include "fa_profile/totals_sums.h"
 
 namespace fa_profile::prom {
 namespace {

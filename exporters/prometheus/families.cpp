@@ -8,11 +8,12 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "fa_profile/contribution.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/page.h"
 #include "fa_profile/text.h"
+#include "fa_profile/totals_sums.h"
 #include "fa_profile/version.h"
-#include "sums.h"
 
 namespace fa_profile::prom {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "fa_profile/text.h"
-#include "sums.h"
+#include "fa_profile/totals_sums.h"
 
 namespace fa_profile::prom {
 namespace {

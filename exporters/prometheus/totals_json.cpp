@@ -1,9 +1,11 @@
+#include "fa_profile/totals_json.h"
+
 #include <array>
 #include <nlohmann/json.hpp>
 
 #include "fa_profile/error.h"
 #include "fa_profile/totals.h"
-#include "sums.h"
+#include "fa_profile/totals_sums.h"
 
 namespace fa_profile::prom {
 namespace {

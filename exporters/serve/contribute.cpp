@@ -10,11 +10,12 @@
 #include <string>
 #include <string_view>
 
+#include "fa_profile/contribution.h"
 #include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/sha256.h"
-#include "fa_profile/totals.h"
+#include "fa_profile/totals_json.h"
 
 namespace fa_profile::serve {
 namespace {
@@ -39,7 +40,7 @@ void PrintContribution(std::ostream& out) {
   nlohmann::json answer;
   try {
     const auto [recording, profile] = load::LoadProfile(kStdin);
-    const prom::Totals totals = prom::Contribution(recording, profile);
+    const Totals totals = prom::Contribution(recording, profile);
     answer["totals"] = nlohmann::json::parse(prom::ToJson(totals));
     answer["sha256"] = Sha256OfFile(kStdin);
   } catch (const Error& error) {

@@ -13,6 +13,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/strict_json.h"
+#include "fa_profile/totals_json.h"
 
 namespace fa_profile::serve {
 namespace {
@@ -51,7 +52,7 @@ std::string Text(const ExporterState& state) {
 double Count(const JsonNode& json, const char* name) {
   const JsonNode node = json.At(name);
   const double number = node.Number();
-  if (!(number >= 0 && number <= prom::kMostCalls && std::floor(number) == number)) {
+  if (!(number >= 0 && number <= kMostCalls && std::floor(number) == number)) {
     node.Fail("must be a whole number, 0 or greater");
   }
   return number;

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/exporter.h"
+#include "fa_profile/sources.h"
 #include "fa_profile/text.h"
 
 namespace fa_profile::serve {
@@ -57,6 +59,12 @@ std::pair<std::string, std::uint16_t> ParseListen(const std::string& text) {
   return {address, port};
 }
 
+// What recordings add must survive this process. Without a spool all sums are of this process.
+Ledger SumsOf(const ServeOptions& options) {
+  if (options.spool.empty()) return {};
+  return Ledger(options.state.empty() ? DefaultStateFolder() : options.state);
+}
+
 sigset_t EndSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -95,7 +103,8 @@ void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   const auto [address, port] = ParseListen(options.listen);
-  Exporter exporter(options, std::move(read_gpus), bundled_recording);
+  std::vector<Source> sources = SourcesOf(options, std::move(read_gpus));
+  Exporter exporter(options, std::move(sources), SumsOf(options), bundled_recording);
   web::WebOptions web;
   web.address = address;
   web.port = port;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "about_file.h"
+#include "fa_profile/contribution.h"
 #include "fa_profile/error.h"
 #include "fa_profile/exporter.h"
 #include "fa_profile/files.h"
@@ -15,15 +16,15 @@
 namespace fa_profile::serve {
 
 MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline) {
-  prom::Totals totals;
+  Totals totals;
   std::map<std::string, std::string> counted;  // SHA-256 -> path
   for (const std::string& path : recordings) {
     const auto [recording, profile] = load::LoadProfile(path);
     const auto [first, is_new] = counted.emplace(Sha256OfFile(path), path);
     if (is_new) {
-      prom::Merge(totals, AboutFile(path, [&, &recording = recording, &profile = profile] {
-                    return prom::Contribution(recording, profile);
-                  }));
+      Merge(totals, AboutFile(path, [&, &recording = recording, &profile = profile] {
+              return prom::Contribution(recording, profile);
+            }));
     } else {
       Notice(path + " is the same recording as " + first->second + " and counts once");
     }

@@ -1,6 +1,7 @@
 #include "fa_profile/utc_time.h"
 
 #include <array>
+#include <chrono>
 #include <ctime>
 
 namespace fa_profile {
@@ -13,5 +14,7 @@ std::string UtcNow(const char* pattern) {
   (void)std::strftime(text.data(), text.size(), pattern, &parts);
   return text.data();
 }
+
+double UnixNow() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace fa_profile

@@ -153,7 +153,14 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
     if (code.operands[i].form != Form::kUnknownMatrix) continue;
     return {"opcode", fmt::format("the matrix instruction {} is not known", code.function.instructions[i].opcode)};
   }
+  const bool matrix = std::ranges::any_of(
+      code.operands, [](const Operands& operands) { return IsMatrixForm(operands.form) && !operands.never; });
   if (!computes(Computes::kQk)) {
+    // TensorRT's fmha_v2 writes O where K was: the loads of K then seem to read O.
+    if (matrix && computes(Computes::kPv)) {
+      return {"products",
+              "exponentials are multiplied with loaded values, but the product that they are made of was not found"};
+    }
     return {"other", "not attention: no product of two loaded values reaches an exponential"};
   }
   if (IsBackwardPass(code, budget)) {
@@ -167,8 +174,10 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   if (may_be_backward && NameSaysBackward(code.function.name)) {
     refusal = {"backward", "backward pass, by the kernel's name; the code alone says: " + refusal.why};
   }
-  if (refusal.word == "loop" && !code.ranks.has_running_maximum) {
-    return {"other", "not attention: no exponential is of scores less their maximum, and no loop holds both products"};
+  const bool scalar_ratio = refusal.word == "ratio" && !matrix;
+  if ((refusal.word == "loop" || scalar_ratio) && !code.ranks.has_running_maximum) {
+    return {"other",
+            "not attention: no exponential is of scores less their maximum, and the products do not fit each other"};
   }
   return refusal;
 }

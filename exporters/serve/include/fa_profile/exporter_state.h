@@ -14,8 +14,8 @@ namespace fa_profile::serve {
 /// What survives the exporter's end: its totals, and which recordings are in them. One file, replaced by rename, so
 /// that it is always whole: a recording is both counted and known, or neither.
 struct ExporterState {
-  prom::Totals totals;
-  prom::Totals held;                ///< kernels whose sums the page shows instead: prom::PageHistory
+  Totals totals;
+  Totals held;                      ///< kernels whose sums the page shows instead: PageHistory
   std::deque<std::string> counted;  ///< SHA-256 of the recordings counted, the oldest first, at most kMostRemembered
   std::optional<double> last_recording;  ///< Unix time; absent: none yet
   double recordings_counted = 0;

@@ -3,12 +3,13 @@
 #include <functional>
 #include <string>
 
-#include "fa_profile/exporter.h"
+#include "fa_profile/gpu_reading.h"
+#include "fa_profile/serve_options.h"
 
 namespace fa_profile::serve {
 
-/// Serves metrics until SIGTERM or SIGINT, and logs to stderr. `read_gpus` and `bundled_recording`: as Exporter takes
-/// them. Throws Error when it cannot start.
+/// Serves metrics until SIGTERM or SIGINT, and logs to stderr. `read_gpus`: as SourcesOf() takes it;
+/// `bundled_recording`: as Exporter does. Throws Error when it cannot start.
 void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
            const std::function<std::string()>& bundled_recording);
 

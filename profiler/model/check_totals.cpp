@@ -7,9 +7,9 @@
 #include "fa_profile/error.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/totals.h"
-#include "sums.h"
+#include "fa_profile/totals_sums.h"
 
-namespace fa_profile::prom {
+namespace fa_profile {
 namespace {
 
 // Where in the totals a number is, for the error.
@@ -92,4 +92,4 @@ void CheckTotals(const Totals& totals, double most) {
   }
 }
 
-}  // namespace fa_profile::prom
+}  // namespace fa_profile

@@ -4,7 +4,7 @@
 
 #include "fa_profile/totals.h"
 
-namespace fa_profile::prom {
+namespace fa_profile {
 
 /// A sum of Totals, with its name in files and on the page (docs/metrics.md). Reading, writing, merging and serving go
 /// through these tables. To add a sum: a member in totals.h, a row here, a row in profiler/model/exported_metrics.cpp,
@@ -42,4 +42,4 @@ inline void AddIfThere(std::optional<double>& sum, const std::optional<double>& 
   if (value) sum = sum.value_or(0) + *value;
 }
 
-}  // namespace fa_profile::prom
+}  // namespace fa_profile

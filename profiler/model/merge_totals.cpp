@@ -2,9 +2,9 @@
 
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/totals.h"
-#include "sums.h"
+#include "fa_profile/totals_sums.h"
 
-namespace fa_profile::prom {
+namespace fa_profile {
 namespace {
 
 void Add(ShapeTotals& into, const ShapeTotals& from) {
@@ -194,4 +194,4 @@ bool HideOldest(Totals& totals, const PageHistory& history) {
   return oldest != nullptr;
 }
 
-}  // namespace fa_profile::prom
+}  // namespace fa_profile

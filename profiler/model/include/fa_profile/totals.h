@@ -7,12 +7,8 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
-#include "fa_profile/profile.h"
-#include "fa_profile/recording.h"
-
-namespace fa_profile::prom {
+namespace fa_profile {
 
 /// Upper bounds of the duration histogram's buckets, seconds; +Inf comes after them. No whole numbers: OpenMetrics
 /// writes them as 1.0, Prometheus as 1.
@@ -93,11 +89,6 @@ struct Totals {
 /// Null: it has no such kernel.
 const KernelTotals* FindKernel(const Totals& totals, int gpu, const std::string& name);
 
-/// What one recording adds. A pure function. Only whole calls count, or a program's ranges. A kernel that is not
-/// correct adds no launches and no durations: its speed is not a result. Throws
-/// Error for numbers that must not be counted: CheckTotals() with kMostOfAContribution.
-Totals Contribution(const Recording& recording, const Profile& profile);
-
 /// What Merge() needs to know of the page, so that Prometheus's increase() counts every recording. increase() sees
 /// growth only between two samples of a series: a series that is new must first be seen at 0, and one that was hidden
 /// at its old value.
@@ -124,18 +115,4 @@ bool HideOldest(Totals& totals, const PageHistory& history);
 /// however it came.
 void CheckTotals(const Totals& totals, double most);
 
-/// As JSON, doubles exact. TotalsFromJson() throws Error for anything that ToJson() did not write, and for what
-/// CheckTotals() refuses.
-std::string ToJson(const Totals& totals);
-Totals TotalsFromJson(std::string_view text);
-
-/// "le_512", "le_2048", "le_8192", "gt_8192" by the longer sequence; "none" without a sequence length.
-std::string ShapeBucket(const std::optional<Shape>& shape);
-
-/// The label of an entry's kernel. The ladder and kernel libraries choose names: "mma". Of a program's kernel
-/// QualifiedName(): "void ns::k<int>(float*)" is "ns::k", so that all instantiations of a function share one. At most
-/// 64 letters, digits and characters of "_:.-". Where that is not the whole name, "~" and four hexadecimal digits of a
-/// hash follow, so that other kernels have other labels, and a kernel has the same one in every run.
-std::string KernelLabel(const ProfileEntry& entry);
-
-}  // namespace fa_profile::prom
+}  // namespace fa_profile

@@ -1,0 +1,228 @@
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "fa_profile/child_process.h"
+#include "fa_profile/error.h"
+#include "fa_profile/files.h"
+#include "fa_profile/sources.h"
+#include "fa_profile/spool.h"
+#include "fa_profile/totals_json.h"
+#include "fa_profile/utc_time.h"
+
+namespace fa_profile::serve {
+namespace {
+
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+// How long counting may take: a share of the interval, because a full spool must not delay the page, and at most this.
+constexpr double kCountingShare = 0.5;
+constexpr double kMostCountingSeconds = 60;
+// Works also after an upgrade has replaced the file.
+constexpr const char* kThisProgram = "/proc/self/exe";
+constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
+
+double SecondsSince(Clock::time_point when) { return std::chrono::duration<double>(Clock::now() - when).count(); }
+
+// What a recording adds, read by a separate process. Throws Error with the reason when it cannot be read.
+Json Contributed(const Descriptor& file) {
+  // Without a process for each: many files of another kind must not hold back a recording.
+  constexpr std::string_view kDatabase("SQLite format 3\0", 16);
+  std::array<char, kDatabase.size()> start{};
+  const ssize_t bytes = pread(file.get(), start.data(), start.size(), 0);
+  if (bytes >= 0 && std::string_view(start.data(), static_cast<std::size_t>(bytes)) != kDatabase) {
+    throw Error("it is not a recording");
+  }
+  ChildOutput output;
+  try {
+    output = CaptureChild(kThisProgram, {"fa-profile", "contribute"}, file.get());
+  } catch (const Error& error) {
+    throw NotNow(error.message());  // no process or no memory: the recording may be fine
+  }
+  if (WIFSIGNALED(output.status)) {
+    if (WTERMSIG(output.status) == SIGKILL) throw NotNow("the process that read it was killed: check the memory");
+    throw Error(fmt::format("the process that read it ended with signal {} ({})", WTERMSIG(output.status),
+                            strsignal(WTERMSIG(output.status))));
+  }
+  try {
+    Json answer = Json::parse(output.text);
+    if (answer.contains("error")) throw Error(answer.at("error").get<std::string>());
+    return answer;
+  } catch (const Json::exception&) {
+    throw Error("the process that read it did not answer");
+  }
+}
+
+// A process may see other device numbers than the host; NVML's are the host's.
+Totals ByHostIndex(const Totals& totals, const HostReading& host) {
+  Totals result;
+  result.folded = totals.folded;
+  result.merged = totals.merged;
+  for (const auto& [index, gpu] : totals.gpus) {
+    const auto same = std::ranges::find(host.gpus, gpu.uuid, &GpuReading::uuid);
+    result.gpus[same == host.gpus.end() || gpu.uuid.empty() ? index : same->index] = gpu;
+  }
+  return result;
+}
+
+/// Counts the recordings and failure notes of a spool.
+class SpoolCounter {
+ public:
+  explicit SpoolCounter(const ServeOptions& options)
+      : options_(options), spool_(options.spool, {options.max_recording_bytes, options.keep, options.keep_bytes}) {}
+
+  std::string Collect(Collection& collection);
+
+ private:
+  /// Files that may leave the spool once the state is saved, by name.
+  struct Target {
+    std::string subfolder;  ///< "done" or "bad"
+    std::string identity;   ///< of the file that was looked at
+    std::string log;        ///< what became of it: not true before the state is saved
+  };
+  using Leaving = std::map<std::string, Target>;
+  void CountFiles(Spool::Listing& listing, Collection& collection);
+  void CountRecording(const std::string& name, const HostReading& host, ExporterState& next, Leaving& leaving);
+  void CountFailure(const std::string& name, ExporterState& next, Leaving& leaving);
+  void Leave(const Leaving& leaving);
+  void Move(const Leaving& leaving);
+
+  ServeOptions options_;
+  Spool spool_;
+  Leaving stuck_;                  ///< looked at, and could not be moved out of the spool
+  std::set<std::string> waiting_;  ///< files that could not be read at the newest collection
+  std::string not_now_;            ///< why a file of this collection could not be read or moved
+};
+
+void SpoolCounter::CountRecording(const std::string& name, const HostReading& host, ExporterState& next,
+                                  Leaving& leaving) {
+  const std::string identity = spool_.Identity(name);
+  try {
+    const Json answer = Contributed(spool_.Open(name));
+    const auto hash = answer.at("sha256").get<std::string>();
+    if (std::ranges::find(next.counted, hash) != next.counted.end()) {
+      next.recordings_duplicate += 1;
+      leaving[name] = {"done", identity, name + " was counted before"};
+    } else {
+      Merge(next.totals, ByHostIndex(prom::TotalsFromJson(answer.at("totals").dump()), host),
+            {&next.held, options_.gauges_for_seconds()});
+      next.counted.push_back(hash);
+      if (next.counted.size() > kMostRemembered) next.counted.pop_front();
+      next.recordings_counted += 1;
+      next.last_recording = UnixNow();
+      leaving[name] = {"done", identity, name + " is counted"};
+    }
+  } catch (const NotNow& error) {
+    not_now_ = name + ": " + error.message();
+    waiting_.insert(name);
+  } catch (const Error& error) {
+    next.recordings_bad += 1;
+    leaving[name] = {"bad", identity, name + " is moved to bad/: " + error.message()};
+  }
+}
+
+void SpoolCounter::CountFailure(const std::string& name, ExporterState& next, Leaving& leaving) {
+  const std::string identity = spool_.Identity(name);
+  try {
+    const Json note = Json::parse(ReadOpenFile(spool_.Open(name).get(), name, kMostFailureBytes));
+    const auto kind = note.at("kind").get<std::string>();
+    const auto why = note.at("error").get<std::string>();
+    next.failed_runs += 1;
+    if (kind == "perfmon_conflict") next.perfmon_conflicts += 1;
+    leaving[name] = {"done", identity, fmt::format("a run failed: {} ({})", why, name)};
+  } catch (const NotNow&) {
+  } catch (const std::exception& error) {
+    leaving[name] = {"bad", identity,
+                     fmt::format("{} is moved to bad/: it is not a failure note ({})", name, error.what())};
+  }
+}
+
+// What became of the files is true once the state is saved: it is logged then, and they leave.
+void SpoolCounter::Leave(const Leaving& leaving) {
+  for (const auto& [name, target] : leaving) {
+    const bool counted = target.subfolder == "done" && name.ends_with(".fap");
+    spdlog::log(counted ? spdlog::level::info : spdlog::level::warn, "{}", target.log);
+  }
+  Move(leaving);
+}
+
+// Another file that has the name by now stays: it was not counted.
+void SpoolCounter::Move(const Leaving& leaving) {
+  for (const auto& [name, target] : leaving) {
+    try {
+      if (spool_.Identity(name) == target.identity) spool_.MoveTo(target.subfolder, name);
+      stuck_.erase(name);
+    } catch (const Error& error) {
+      stuck_[name] = target;
+      not_now_ = error.message();
+    }
+  }
+  if (!leaving.empty()) spool_.Prune();
+}
+
+// The state is saved before a file leaves the spool, and a file that is still there after a crash is known by its hash:
+// nothing is counted twice, and nothing is lost.
+void SpoolCounter::CountFiles(Spool::Listing& listing, Collection& collection) {
+  // Files that could not be read at the last collection come last, so that they do not block the others.
+  std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
+  waiting_.clear();
+  const Clock::time_point began = Clock::now();
+  const double most_seconds = std::min(kCountingShare * options_.interval_seconds, kMostCountingSeconds);
+  const auto is_over = [&](double share) {
+    return SecondsSince(began) > share * most_seconds || (collection.cancelled && collection.cancelled());
+  };
+  ExporterState next = collection.sums.state();
+  Leaving leaving;
+  for (const std::string& name : listing.failures) {
+    if (is_over(0.5)) break;
+    if (!stuck_.contains(name)) CountFailure(name, next, leaving);
+  }
+  for (const std::string& name : listing.recordings) {
+    if (is_over(1)) break;
+    if (!stuck_.contains(name)) CountRecording(name, collection.host, next, leaving);
+  }
+  if (!leaving.empty()) {
+    spool_.RequireOwned();
+    collection.sums.Commit(std::move(next));
+  }
+  Leave(leaving);
+  const auto waits = [this](const std::string& name) { return !spool_.Identity(name).empty(); };
+  collection.own.spool_files = static_cast<double>(std::ranges::count_if(listing.recordings, waits));
+}
+
+std::string SpoolCounter::Collect(Collection& collection) {
+  not_now_.clear();
+  Spool::Listing listing = spool_.List();
+  Move(Leaving(stuck_));
+  collection.own.spool_files = static_cast<double>(listing.recordings.size());
+  if (collection.sums.can_save()) CountFiles(listing, collection);
+  if (!stuck_.empty()) throw Error(not_now_);
+  return not_now_;
+}
+
+}  // namespace
+
+Source SpoolSource(const ServeOptions& options) {
+  // A spool that vanishes later is waited for: it may be on another machine's disk.
+  if (!std::filesystem::is_directory(options.spool)) {
+    throw Error("the spool " + options.spool + " is not a folder",
+                "create it; serve moves what it counted to its done/");
+  }
+  const auto counter = std::make_shared<SpoolCounter>(options);
+  return {"spool", [counter](Collection& collection) { return counter->Collect(collection); }};
+}
+
+}  // namespace fa_profile::serve
