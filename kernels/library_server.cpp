@@ -19,6 +19,7 @@
 #include "cuda_result.h"
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
+#include "fa_profile/extents.h"
 #include "library_version.h"
 #include "shared_library.h"
 #include "tensor_kernel.h"
@@ -88,7 +89,7 @@ class Server {
     if (task == "describe") return Describe();
     if (task == "load") return Load(asked);
     if (task == "open") return Open(asked);
-    if (task == "graph") return Graph(asked.at("chain"));
+    if (task == "graph") return Graph(asked.at("chain"), asked.value("overwritten", false));
     if (task == "run") return Run(asked);
     if (task == "draw") return DrawTensor(asked);
     if (task == "reference") return Reference(asked);
@@ -161,12 +162,28 @@ class Server {
     library_->Launch(call);
   }
 
-  cudaGraphExec_t Capture(Set& set, int chain) const {
+  // Overwrites what a call must write.
+  void Overwrite(const Set& set) const {
+    const std::vector<TensorDescription>& tensors = library_->description().tensors;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::int64_t elements = ElementsOf(ExtentsOf(tensors[i].shape, parameters_));
+      if (tensors[i].is_drawn() || elements == 0) continue;
+      constexpr int kEveryBit = 0xff;  // NaN in all types of floats
+      CheckCudaResult(cudaMemsetAsync(set.tensors[i], kEveryBit,
+                                      static_cast<std::size_t>(elements) * BytesOf(tensors[i].format), stream_),
+                      "cudaMemsetAsync");
+    }
+  }
+
+  cudaGraphExec_t Capture(Set& set, int chain, bool overwritten) const {
     CheckCudaResult(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     cudaGraph_t graph = nullptr;
     std::optional<Error> refused;
     try {
-      for (int i = 0; i < chain; ++i) Enqueue(set);
+      for (int i = 0; i < chain; ++i) {
+        if (overwritten && i == chain - 1) Overwrite(set);
+        Enqueue(set);
+      }
     } catch (const Error& error) {
       refused = error;
     }
@@ -181,21 +198,22 @@ class Server {
     return executable;
   }
 
-  Json Graph(int chain) {
-    std::vector<cudaGraphExec_t>& graphs = graphs_[chain];
-    for (Set& set : sets_) graphs.push_back(Capture(set, chain));
+  Json Graph(int chain, bool overwritten) {
+    std::vector<cudaGraphExec_t>& graphs = graphs_[{chain, overwritten}];
+    for (Set& set : sets_) graphs.push_back(Capture(set, chain, overwritten));
     CheckCudaResult(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     return Json::object();
   }
 
   Json Run(const Json& asked) {
     const int chain = asked.at("chain");
+    const bool overwritten = asked.value("overwritten", false);
     const std::vector<std::size_t> order = asked.at("order");
     for (const std::size_t set : order) {
       if (chain == 0) {
         Enqueue(sets_.at(set));
       } else {
-        CheckCudaResult(cudaGraphLaunch(graphs_.at(chain).at(set), stream_), "cudaGraphLaunch");
+        CheckCudaResult(cudaGraphLaunch(graphs_.at({chain, overwritten}).at(set), stream_), "cudaGraphLaunch");
       }
     }
     CheckCudaResult(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
@@ -232,7 +250,7 @@ class Server {
   std::vector<ShapeParameter> parameters_;
   std::size_t workspace_bytes_ = 0;
   std::vector<Set> sets_;
-  std::map<int, std::vector<cudaGraphExec_t>> graphs_;
+  std::map<std::pair<int, bool>, std::vector<cudaGraphExec_t>> graphs_;  // by calls, and whether Overwrite() is in it
   cudaStream_t stream_ = nullptr;
 };
 

@@ -310,6 +310,19 @@ void Capture(std::span<std::byte> to, const void* from) {
   CheckCuda(cudaMemcpy(to.data(), from, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
+void UnseenCopier::Copy(void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t kChunk = std::size_t{64} << 20;
+  if (chunk_.bytes().size() < std::min(bytes, kChunk)) chunk_ = HostMemory(std::min(bytes, kChunk));
+  for (std::size_t done = 0; done < bytes;) {
+    const std::span<std::byte> chunk = chunk_.bytes().first(std::min(bytes - done, kChunk));
+    Capture(chunk, static_cast<const std::byte*>(from) + done);
+    CheckCuda(cudaMemcpy(static_cast<std::byte*>(to) + done, chunk.data(), chunk.size(), cudaMemcpyHostToDevice),
+              "cudaMemcpy");
+    done += chunk.size();
+  }
+  CheckCuda(cudaDeviceSynchronize(), "cudaMemcpy");
+}
+
 void CopyFromImported(const DeviceMemory& to, const ImportedMemory& from, std::size_t offset) {
   CheckCuda(cudaMemcpy(to.get(), from.At(offset, to.bytes()), to.bytes(), cudaMemcpyDeviceToDevice), "cudaMemcpy");
   CheckCuda(cudaDeviceSynchronize(), "cudaMemcpy");

@@ -103,7 +103,7 @@ void TensorSets::Draw(std::uint64_t seed, const nlohmann::json& values, LibraryP
     const std::uint64_t of_set = seeds_.emplace_back(Mix(seed + set) >> 12U);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const TensorDescription& tensor = tensors_[i].description;
-      const DeviceMemory& memory = sets_[set].tensors[i];
+      const DeviceMemory& memory = drawn_[set][i];
       if (!tensor.is_drawn()) continue;
       if (!tensor.file.empty()) {
         memory.Upload(EncodeAll(tensor.format, ReadTensorFile(tensor.file, tensor.format, tensors_[i].extents)));
@@ -118,7 +118,15 @@ void TensorSets::Draw(std::uint64_t seed, const nlohmann::json& values, LibraryP
       } else {
         DrawOnDevice(memory, tensor.format, tensor.draw, of_set, static_cast<std::uint32_t>(i));
       }
-      drawn_[set][i].CopyFrom(memory);
+    }
+  }
+}
+
+void TensorSets::Deliver(const std::vector<std::size_t>& sets) {
+  for (const std::size_t set : sets) {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const DeviceMemory& drawn = drawn_[set][i];
+      copier_.Copy(sets_[set].tensors[i].get(), drawn.get(), drawn.bytes());
     }
   }
 }
@@ -227,12 +235,12 @@ void TensorSets::Poison(judge::Poison poison, std::uint64_t seed) const {
   }
 }
 
-std::uint64_t TensorSets::InputHash(std::size_t set) const {
-  std::uint64_t hash = 0;
+bool TensorSets::InputsAreUnchanged(std::size_t set) const {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (!tensors_[i].description.is_compared()) hash = Mix(hash ^ HashOnDevice(sets_[set].tensors[i]));
+    if (tensors_[i].description.is_compared()) continue;
+    if (HashOnDevice(sets_[set].tensors[i]) != HashOnDevice(drawn_[set][i])) return false;
   }
-  return hash;
+  return true;
 }
 
 std::uint64_t TensorSets::DrawnHash(std::size_t set) const {

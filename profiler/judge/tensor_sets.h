@@ -36,9 +36,11 @@ class TensorSets {
   /// For the worker: a list for each set.
   nlohmann::json Handles() const;
 
-  /// Draws the inputs of every set anew, from `seed`. `referee` calls the draw functions of the library; its answer is
-  /// in `shared`, or names memory of the GPU.
+  /// Draws the inputs of every set anew, from `seed`, where the worker does not see them: Deliver() shows them.
+  /// `referee` calls the draw functions of the library; its answer is in `shared`, or names memory of the GPU.
   void Draw(std::uint64_t seed, const nlohmann::json& values, LibraryProcess& referee, const SharedArrays& shared);
+  /// Copies these sets' inputs, as drawn, to the memory that the worker sees. No SM works for it.
+  void Deliver(const std::vector<std::size_t>& sets);
   /// The seed of the set's last draw.
   std::uint64_t SeedOf(std::size_t set) const { return seeds_.at(set); }
   /// Where calls write outputs whose memory the worker has: a list for each set, an entry for each tensor that is
@@ -54,8 +56,8 @@ class TensorSets {
   void RestoreInPlace();
   void Poison(judge::Poison poison, std::uint64_t seed) const;
 
-  /// Hashes of one set: of what a kernel must not change, and of result().
-  std::uint64_t InputHash(std::size_t set) const;
+  /// Of one set: whether its inputs are as drawn, but for in-place ones; hashes.
+  bool InputsAreUnchanged(std::size_t set) const;
   /// Of what was drawn, in-place tensors included.
   std::uint64_t DrawnHash(std::size_t set) const;
   std::uint64_t ResultHash(std::size_t set) const;
@@ -95,6 +97,7 @@ class TensorSets {
   };
   std::vector<Captured> captured_;  // of each in compared_, in staging_
   HostMemory staging_{0};
+  UnseenCopier copier_;
   std::size_t bytes_a_set_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -50,13 +51,14 @@ class Trial {
   void PlanCalls();
   void Round(int round);
   void KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const;
-  Watched RunWatched(const std::vector<std::size_t>& order, int chain);
+  Watched RunWatched(const std::vector<std::size_t>& order, int chain, bool deliver = false);
   void Run(const std::vector<std::size_t>& order, int chain);
   void RunUnwatched(const std::vector<std::size_t>& order, int chain);
   void AskOutputs(int chain);
   void RunAlone();
   void RunBursts();
   void RunApart();
+  void RunOverwritten();
   std::vector<std::size_t> Shuffled(std::size_t times);
   void Add(Counted& counted, const Watched& seen, double calls);
   void Expect(std::size_t set);
@@ -90,7 +92,9 @@ class Trial {
   std::vector<std::uint64_t> result_hashes_;         // of the last round, of a call alone
   int single_ = 1;                                   // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;
-  int last_chain_ = 0;  // of the last calls
+  double wall_ns_ = 0.0;  // of the last calls that were watched, from the question to the worker's answer
+  double least_idle_ns_ = std::numeric_limits<double>::infinity();  // of the timed bursts: wall_ns_ less the busy time
+  int last_chain_ = 0;                                              // of the last calls
   std::size_t repeats_ = 1;
   std::size_t apart_calls_ = 0;  // how many RunApart() makes
   Counted alone_;

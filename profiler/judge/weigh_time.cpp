@@ -19,6 +19,8 @@ constexpr double kTensorSlack = 0.10;
 constexpr double kGapNs = 3000.0;
 constexpr double kPythonGapNs = 40000.0;  // as long as Python may take to launch a graph
 constexpr double kChainPart = 0.65;
+// From the question to the first work, and from the last work to the answer.
+constexpr double kMostIdleNs = 1.5e6;
 
 }  // namespace
 
@@ -48,6 +50,11 @@ void Trial::WeighTime() {
       judged.timed_tensor_cycles < judged.tensor_cycles * (1.0 - kTensorSlack)) {
     Refuse(fmt::format("a timed call keeps tensor cores busy for {:.4g} cycles, a verified one for {:.4g}",
                        judged.timed_tensor_cycles, judged.tensor_cycles));
+  }
+  if (std::isfinite(least_idle_ns_) && least_idle_ns_ > kMostIdleNs) {
+    Refuse(
+        fmt::format("in each burst the calls take {:.3g} ms more than the GPU works: results may come from elsewhere",
+                    least_idle_ns_ / 1e6));
   }
   const double call_ns = CallNs(judged).value_or(0.0);
   if (apart_ns_ > 0 && apart_instructions_ < timed_.lowest_instructions * (1.0 - kMostSpread)) {

@@ -18,9 +18,10 @@ namespace fa_profile {
 ///   open, sets                      -> maps the judge's tensors: a list of IPC handles (hex) for each set, in the
 ///   order
 ///                                      of the description, the workspace last; "" for a workspace of 0 bytes
-///   graph, chain                    -> captures `chain` calls on each set, a graph for each
-///   run, order, chain               -> enqueues the graph of each set in `order`, or with chain 0 a call without a
-///                                      graph, waits for them, and answers `us`, by events of the worker
+///   graph, chain, overwritten       -> captures `chain` calls on each set, a graph for each; overwritten: outputs are
+///                                      set to all bits before the last call
+///   run, order, chain, overwritten  -> enqueues the graph of each set in `order`, or with chain 0 a call without a
+///                                      graph, and waits for them
 ///   draw, values, tensor, seed      -> the tensor's draw function writes to the shared memory (kSharedMemory)
 ///   reference, values, counts       -> the library's reference writes the outputs there; `counts`: elements of each
 ///   check, values, counts           -> what the library's own check finds wrong, of results after those
