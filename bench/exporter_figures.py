@@ -97,7 +97,7 @@ def main():
         (folder / "state").mkdir()
         (folder / "state" / "exporter.json").write_text(json.dumps(state_of(10_000)))
         exporter = Exporter(options.program, folder)
-        print(f"\nseries {exporter.value('faprof_collector_series'):.0f}, page {len(exporter.get()) / 1e6:.2f} MB, "
+        print(f"\nseries {exporter.value('faprof_exporter_series'):.0f}, page {len(exporter.get()) / 1e6:.2f} MB, "
               f"gzip {len(exporter.get(gzip=True)) / 1e6:.3f} MB")
         print(f"scrape, client's time: {exporter.scrape_ms():.2f} ms plain, {exporter.scrape_ms(gzip=True):.2f} ms gzip")
         slow = []
@@ -129,7 +129,7 @@ def main():
             for file in files[part * len(files) // 4 : (part + 1) * len(files) // 4]:
                 file.rename(folder / "spool" / file.name)
             target = (part + 1) * len(files) // 4
-            while exporter.value(r'faprof_collector_recordings_total\{result="counted"\}') < target:
+            while exporter.value(r'faprof_exporter_recordings_total\{result="counted"\}') < target:
                 time.sleep(0.5)
             print(f"memory: {exporter.memory_mb():.1f} MB after {target} recordings "
                   f"({target / (time.perf_counter() - begin):.0f} a second)", flush=True)

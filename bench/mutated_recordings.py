@@ -582,7 +582,7 @@ class Served:
             return reply.read()
 
     def collections(self):
-        match = re.search(rb"^faprof_collector_last_collection_timestamp_seconds(?:\{.*\})? (\S+)", self.page(), re.M)
+        match = re.search(rb"^faprof_exporter_last_collection_timestamp_seconds(?:\{.*\})? (\S+)", self.page(), re.M)
         return match and float(match[1])
 
     def judge(self, path, number):

@@ -176,7 +176,7 @@ class Serve:
             if not sample:
                 continue
             name, labels, value = sample.groups()
-            if name == "faprof_collector_up":
+            if name == "faprof_exporter_up":
                 self.collectors[labels] = value
             gpu = GPU.search(labels)
             if name in WANTED and gpu:

@@ -64,7 +64,7 @@ class GeneratedTest(unittest.TestCase):
             done = run(sys.executable, "generate.py", "--speedup", "60", "--shortest", "5s", "-o", folder)
             self.assertEqual(done.returncode, 0, done.stderr)
             text = (pathlib.Path(folder) / "alerts.yml").read_text()
-            self.assertIn("faprof_collector_last_recording_timestamp_seconds > 180\n", text)  # 3 h
+            self.assertIn("faprof_exporter_last_recording_timestamp_seconds > 180\n", text)  # 3 h
             self.assertIn("last_collection_timestamp_seconds > 5 or", text)  # 2 m, and not below the shortest
             self.assertIn("for: 10s", text)
             recorded = (pathlib.Path(folder) / "recording.yml").read_text()

@@ -44,9 +44,9 @@ class Page:
         time.sleep(self.delay)
         now = time.time()
         healthy = {
-            "faprof_collector_last_collection_timestamp_seconds": now,
-            "faprof_collector_series": 100,
-            "faprof_collector_last_recording_timestamp_seconds": now,
+            "faprof_exporter_last_collection_timestamp_seconds": now,
+            "faprof_exporter_series": 100,
+            "faprof_exporter_last_recording_timestamp_seconds": now,
             'faprof_device_up{gpu="0"}': 1,
         }
         return "".join(f"{name} {value}\n" for name, value in (healthy | self.values).items()) + self.more
@@ -86,8 +86,8 @@ class DrillsTest(unittest.TestCase):
         cls.addClassCleanup(cls.pages.shutdown)
         PAGES["reset"].values = {
             'faprof_device_xid_errors_total{gpu="0",xid="79"}': 7,
-            'faprof_collector_recordings_total{result="bad"}': 40,
-            "faprof_collector_series_dropped_total": 1000,
+            'faprof_exporter_recordings_total{result="bad"}': 40,
+            "faprof_exporter_series_dropped_total": 1000,
         }
         ports = servers.free_ports(3)
         cls.serve = servers.Serve(cls.folder, PROGRAM, ports[0], interval=1)
@@ -162,9 +162,9 @@ class DrillsTest(unittest.TestCase):
         self.serve.check()
 
     def test_2_every_bad_page_fires_its_alert(self):
-        PAGES["still"].values = {"faprof_collector_last_collection_timestamp_seconds": time.time()}
+        PAGES["still"].values = {"faprof_exporter_last_collection_timestamp_seconds": time.time()}
         PAGES["flood"].more = "".join(f'faprof_kernel_registers{{gpu="0",kernel="k{i}"}} 1\n' for i in range(17000))
-        PAGES["budget"].values = {"faprof_collector_series": 1900}
+        PAGES["budget"].values = {"faprof_exporter_series": 1900}
         PAGES["gpu"].values = {
             'faprof_device_up{gpu="0"}': 0,
             'faprof_device_xid_errors_total{gpu="0",xid="79"}': 1,
@@ -213,14 +213,14 @@ class DrillsTest(unittest.TestCase):
 
     def test_6_alerts_of_the_flood_resolve_although_the_counters_keep_their_values(self):
         self.resolves(("FaprofBadRecordings", "serve"), ("FaprofPerfmonConflict", "serve"), ("FaprofRunsFail", "serve"))
-        self.assertEqual(self.prometheus.value('faprof_collector_recordings_total{instance="serve",result="bad"}'), 70)
+        self.assertEqual(self.prometheus.value('faprof_exporter_recordings_total{instance="serve",result="bad"}'), 70)
 
     def test_7_counters_that_restart_at_zero_fire_nothing(self):
         self.serve.stop()
         shutil.rmtree(self.serve.state)
         PAGES["reset"].values = dict.fromkeys(PAGES["reset"].values, 0)
         self.serve.start()
-        bad = 'faprof_collector_recordings_total{instance="serve",result="bad"}'
+        bad = 'faprof_exporter_recordings_total{instance="serve",result="bad"}'
         wait_for("the counters to begin again", lambda: self.prometheus.value(bad) == 0)
         wait_for("the exporter to be up", lambda: ("FaprofExporterDown", "serve") not in self.alerts())
         self.assertEqual(self.new_alerts(6), set())

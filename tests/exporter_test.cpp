@@ -62,8 +62,8 @@ TEST_F(ExporterTest, AFailingSourceIsNamedAndTakesNothingElseAway) {
   exporter_->Collect();
   ASSERT_EQ(Get("/metrics").status, 200);
   const std::string page = Text("/metrics");
-  EXPECT_NE(page.find("faprof_collector_up{collector=\"fake\"} 0\n"), std::string::npos) << page;
-  EXPECT_NE(page.find("faprof_collector_up{collector=\"launches\"} 1\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("faprof_exporter_up{collector=\"fake\"} 0\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("faprof_exporter_up{collector=\"launches\"} 1\n"), std::string::npos) << page;
   EXPECT_NE(page.find("faprof_kernel_launches_total{gpu=\"0\",kernel=\"k\",shape=\"none\"} 2\n"), std::string::npos)
       << page;
   EXPECT_EQ(Get("/readyz").status, 503);
@@ -75,7 +75,7 @@ TEST_F(ExporterTest, AFailingSourceIsNamedAndTakesNothingElseAway) {
 
   fails = false;
   exporter_->Collect();
-  EXPECT_NE(Text("/metrics").find("faprof_collector_up{collector=\"fake\"} 1\n"), std::string::npos);
+  EXPECT_NE(Text("/metrics").find("faprof_exporter_up{collector=\"fake\"} 1\n"), std::string::npos);
   EXPECT_EQ(Text("/readyz"), "ready\n");
   EXPECT_NE(log_.str().find("fake: works again"), std::string::npos);
 }
@@ -90,7 +90,7 @@ TEST_F(ExporterTest, AnyExceptionIsTheSourcesOwn) {
 TEST_F(ExporterTest, ASourceThatLacksSomethingIsDownAndLeavesItReady) {
   Serve({{"fake", [](Collection&) -> std::string { return "a.fap: permission denied"; }}});
   exporter_->Collect();
-  EXPECT_NE(Text("/metrics").find("faprof_collector_up{collector=\"fake\"} 0\n"), std::string::npos);
+  EXPECT_NE(Text("/metrics").find("faprof_exporter_up{collector=\"fake\"} 0\n"), std::string::npos);
   EXPECT_EQ(Text("/readyz"), "ready\n");
 }
 

@@ -83,6 +83,10 @@ class ServeTest(unittest.TestCase):
         table = {row[0].strip("`"): row for row in rows}
         for family in families:
             name = family.name + ("_total" if family.type == "counter" else "")
+            if name.startswith("faprof_collector_"):
+                name = name.replace("collector", "exporter", 1)
+                self.assertEqual(family.documentation, f"Old name of {name}: gone in 0.3.0.")
+                family.documentation = table[name][4]
             self.assertIn(name, table)
             self.assertEqual(family.type, table[name][1], name)
             self.assertEqual(family.documentation, table[name][4], name)
@@ -191,11 +195,11 @@ class ServeTest(unittest.TestCase):
             # On a busy machine it may first say that the newest collection is old.
             reason = re.compile("not ready: state: the state .*exporter.json cannot be written: ")
             wait_for("not ready", lambda: reason.match(serve.answer("/readyz")))
-            collected = serve.value("faprof_collector_last_collection_timestamp_seconds")
-            wait_for("more collections", lambda: serve.value("faprof_collector_last_collection_timestamp_seconds") > collected + 1)
-            self.assertEqual(serve.value("faprof_collector_up", collector="state"), 0)
+            collected = serve.value("faprof_exporter_last_collection_timestamp_seconds")
+            wait_for("more collections", lambda: serve.value("faprof_exporter_last_collection_timestamp_seconds") > collected + 1)
+            self.assertEqual(serve.value("faprof_exporter_up", collector="state"), 0)
             self.assertEqual(serve.counted(), 1)
-            self.assertEqual(serve.value("faprof_collector_spool_files"), 2)
+            self.assertEqual(serve.value("faprof_exporter_spool_files"), 2)
             self.assertNotRegex(serve.log_text(), "[bc].fap is counted|a run failed")
             self.assertEqual(serve.log_text().count("cannot be written"), 1)
             resource.prlimit(serve.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -216,7 +220,7 @@ class ServeTest(unittest.TestCase):
                 jump.write_text(str(seconds))
                 wait_for(
                     "a collection after the jump",
-                    lambda: abs(serve.value("faprof_collector_last_collection_timestamp_seconds") - time.time() - seconds) < 3600,
+                    lambda: abs(serve.value("faprof_exporter_last_collection_timestamp_seconds") - time.time() - seconds) < 3600,
                 )
                 serve.wait_for_launches(10)
                 wait_for("ready", lambda: serve.status("/readyz") == 200)
@@ -226,28 +230,28 @@ class ServeTest(unittest.TestCase):
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
             shutil.rmtree(serve.spool)
-            wait_for("said", lambda: serve.value("faprof_collector_up", collector="spool") == 0)
-            self.assertEqual(serve.value("faprof_collector_up", collector="state"), 1)
+            wait_for("said", lambda: serve.value("faprof_exporter_up", collector="spool") == 0)
+            self.assertEqual(serve.value("faprof_exporter_up", collector="state"), 1)
             wait_for("not ready", lambda: "not ready: spool: the spool" in serve.answer("/readyz"))
             serve.wait_for_launches(10)
             serve.spool.mkdir()
             serve.put(self.small(1), "b.fap")
             wait_for("counted again", lambda: serve.counted() == 2)
-            self.assertEqual(serve.value("faprof_collector_up", collector="spool"), 1)
+            self.assertEqual(serve.value("faprof_exporter_up", collector="spool"), 1)
 
     def test_a_state_that_cannot_be_written_keeps_recordings_in_the_spool(self):
         with Serve(self.folder) as serve:
             aside = serve.state.rename(serve.folder / "aside")
             serve.state.touch()  # a file in the folder's place stops root too
             serve.put(self.small(0), "a.fap")
-            wait_for("said", lambda: serve.value("faprof_collector_up", collector="state") == 0)
-            self.assertEqual(serve.value("faprof_collector_up", collector="spool"), 1)
+            wait_for("said", lambda: serve.value("faprof_exporter_up", collector="state") == 0)
+            self.assertEqual(serve.value("faprof_exporter_up", collector="spool"), 1)
             self.assertEqual(serve.counted(), 0)
             self.assertTrue((serve.spool / "a.fap").exists())
             serve.state.unlink()
             aside.rename(serve.state)
             wait_for("counted", lambda: serve.counted() == 1)
-            self.assertEqual(serve.value("faprof_collector_up", collector="state"), 1)
+            self.assertEqual(serve.value("faprof_exporter_up", collector="state"), 1)
 
     def test_a_half_saved_state_of_a_killed_exporter_is_removed(self):
         left = pathlib.Path(self.folder) / "state" / "exporter.json.part.1.2a"
@@ -317,8 +321,8 @@ class ServeTest(unittest.TestCase):
             return Serve(folder, "--recording-interval", "1s", interval=f"{interval}s", env=os.environ | {"LD_PRELOAD": SET_CLOCK, "SET_CLOCK": str(clock)})
 
         def a_collection():
-            before = serve.value("faprof_collector_last_collection_timestamp_seconds")
-            wait_for("a collection", lambda: serve.value("faprof_collector_last_collection_timestamp_seconds") > before)
+            before = serve.value("faprof_exporter_last_collection_timestamp_seconds")
+            wait_for("a collection", lambda: serve.value("faprof_exporter_last_collection_timestamp_seconds") > before)
 
         def move_clock(by):
             nonlocal passed
@@ -411,7 +415,7 @@ class ServeTest(unittest.TestCase):
             wait_for("ready", lambda: serve.status("/readyz") == 200)
             spool.chmod(0o555)
             wait_for("not ready", lambda: f"not ready: spool: the spool {spool} cannot be written to" in serve.answer("/readyz"))
-            self.assertEqual(serve.value("faprof_collector_up", collector="spool"), 0)
+            self.assertEqual(serve.value("faprof_exporter_up", collector="spool"), 0)
             spool.chmod(0o755)
             wait_for("ready", lambda: serve.status("/readyz") == 200)
             (spool / "done").mkdir()  # root's
@@ -450,7 +454,7 @@ class ServeTest(unittest.TestCase):
         with Serve(self.folder) as serve:
             serve.put(self.small(0), "a.fap")
             serve.wait_for_launches(10)
-            self.assertEqual(serve.value("faprof_collector_refused_states"), 0)
+            self.assertEqual(serve.value("faprof_exporter_refused_states"), 0)
             serve.stop()
         state = pathlib.Path(self.folder) / "state" / "exporter.json"
         good = state.read_text()
@@ -491,7 +495,7 @@ class ServeTest(unittest.TestCase):
                 with Serve(self.folder) as serve:
                     self.assertIsNone(serve.value("faprof_kernel_launches_total"))
                     self.assertEqual(serve.counted(), 0)
-                    self.assertEqual(serve.value("faprof_collector_refused_states"), 1)
+                    self.assertEqual(serve.value("faprof_exporter_refused_states"), 1)
                     self.assertEqual(state.with_suffix(".json.damaged").read_text(), text)
                     self.assertEqual(serve.log_text().count("is damaged"), number + 1)
                     serve.stop()
@@ -518,8 +522,8 @@ class ServeTest(unittest.TestCase):
             (serve.spool / "a.failure").write_text(json.dumps({"kind": "perfmon_conflict", "error": "x", "created_at": "x"}))
             (serve.spool / "b.failure").write_text(json.dumps({"kind": "other", "error": "x", "created_at": "x"}))
             (serve.spool / "c.failure").write_text("{")
-            wait_for("counted", lambda: serve.value("faprof_collector_failed_runs_total") == 2)
-            self.assertEqual(serve.value("faprof_collector_perfmon_conflicts_total"), 1)
+            wait_for("counted", lambda: serve.value("faprof_exporter_failed_runs_total") == 2)
+            self.assertEqual(serve.value("faprof_exporter_perfmon_conflicts_total"), 1)
 
     def test_shutdown_finishes_the_current_scrape(self):
         with Serve(self.folder, "--simulate-fleet", "1", spool=False) as serve:
@@ -676,7 +680,7 @@ class ServeTest(unittest.TestCase):
         with Serve(self.folder, "--nvml-library", HANGING_NVML, nvml=True) as serve:
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
-            self.assertEqual(serve.value("faprof_collector_up", collector="nvml"), 0)
+            self.assertEqual(serve.value("faprof_exporter_up", collector="nvml"), 0)
             self.assertEqual(serve.stop(), 0)
 
     def test_memory_does_not_grow_under_load(self):
@@ -697,7 +701,7 @@ class ServeTest(unittest.TestCase):
             for number in range(10):
                 serve.put(self.small(number), f"{number}.fap")
             wait_for("counted", lambda: serve.counted() == 11)
-            before, files = memory(), serve.value("faprof_collector_open_files")
+            before, files = memory(), serve.value("faprof_exporter_open_files")
             for number in range(10, 40):
                 serve.put(self.small(number), f"{number}.fap")
             scrape(1500)
@@ -705,7 +709,7 @@ class ServeTest(unittest.TestCase):
             if "SANITIZED" not in os.environ:  # AddressSanitizer keeps what is freed for a while, and finds leaks itself
                 self.assertLess(memory() - before, 2, f"{before} MB before")
                 self.assertLess(before, 50)
-            self.assertLessEqual(serve.value("faprof_collector_open_files"), files + 2)
+            self.assertLessEqual(serve.value("faprof_exporter_open_files"), files + 2)
 
     @unittest.skipIf("SANITIZED" in os.environ, "that program has the exporter's commands alone")
     def test_a_failed_run_writes_a_failure_note_to_the_spool(self):
@@ -715,7 +719,7 @@ class ServeTest(unittest.TestCase):
                 wait_for("counted", lambda: serve.counted() == 1)
             else:
                 self.assertEqual(run.returncode, 2, run.stderr)
-                wait_for("counted", lambda: serve.value("faprof_collector_failed_runs_total") == 1)
+                wait_for("counted", lambda: serve.value("faprof_exporter_failed_runs_total") == 1)
 
     def run_program(self, *arguments, **options):
         return subprocess.run([PROGRAM, *arguments], text=True, capture_output=True, timeout=LONG, **options)
@@ -818,11 +822,11 @@ class ServeTest(unittest.TestCase):
     def test_devices_are_read_and_a_missing_nvml_is_reported(self):
         with Serve(self.folder, "--nvml-library", FAKE_NVML, nvml=True, spool=False) as serve:
             wait_for("devices", lambda: serve.value("faprof_device_up", gpu="0") == 1)
-            self.assertEqual(serve.value("faprof_collector_up", collector="nvml"), 1)
+            self.assertEqual(serve.value("faprof_exporter_up", collector="nvml"), 1)
             self.assertIsNotNone(serve.value("faprof_device_sm_clock_hertz", gpu="0"))
             self.assertEqual(serve.status("/readyz"), 200)
         with Serve(self.folder, "--nvml-library", "libnvidia-none.so.1", nvml=True, spool=False) as serve:
-            wait_for("said", lambda: serve.value("faprof_collector_up", collector="nvml") == 0)
+            wait_for("said", lambda: serve.value("faprof_exporter_up", collector="nvml") == 0)
             self.assertIsNone(serve.value("faprof_device_up", gpu="0"))
             self.assertEqual(serve.status("/metrics"), 200)
             self.assertRegex(serve.answer("/readyz"), "^not ready: nvml: ")

@@ -19,9 +19,9 @@ using exporters::ReportOptions;
 /// A page with a GPU, two kernels and two phases. `mma_seconds`: of the first.
 std::string Page(const std::string& mma_seconds, const std::string& more = "") {
   return "faprof_build_info{version=\"1.2.3\",commit=\"x\"} 1\n"
-         "faprof_collector_recordings_total{result=\"counted\"} 7\n"
-         "faprof_collector_last_collection_timestamp_seconds 1000\n"
-         "faprof_collector_last_recording_timestamp_seconds 910\n"
+         "faprof_exporter_recordings_total{result=\"counted\"} 7\n"
+         "faprof_exporter_last_collection_timestamp_seconds 1000\n"
+         "faprof_exporter_last_recording_timestamp_seconds 910\n"
          "faprof_gpu_info{gpu=\"0\",uuid=\"u\",name=\"Test GPU\"} 1\n"
          "faprof_device_busy_ratio{gpu=\"0\"} 0.5\n"
          "faprof_device_power_watts{gpu=\"0\"} 250\n"
@@ -143,10 +143,10 @@ TEST(TopViewTest, WhatAPageNamesCannotReachTheTerminal) {
   const std::string page =
       "faprof_gpu_info{gpu=\"" + hostile + "\",name=\"" + hostile + "\"} 1\n" + "faprof_device_throttled{gpu=\"" +
       hostile + "\",reason=\"" + hostile + "\"} 1\n" + "faprof_build_info{version=\"" + hostile +
-      "\"} 1\nfaprof_collector_up{collector=\"" + hostile + "\"} 0\n" + "faprof_kernel_launches_total{gpu=\"" +
-      hostile + "\",kernel=\"" + hostile + "\"} 1\n" + "faprof_phase_cycles_total{gpu=\"" + hostile + "\",kernel=\"" +
-      hostile + "\",phase=\"" + hostile + "\"} 1\n" + "faprof_phase_stall_cycles_total{gpu=\"" + hostile +
-      "\",kernel=\"" + hostile + "\",phase=\"" + hostile + "\",reason=\"" + hostile + "\"} 1\n";
+      "\"} 1\nfaprof_exporter_up{collector=\"" + hostile + "\"} 0\n" + "faprof_kernel_launches_total{gpu=\"" + hostile +
+      "\",kernel=\"" + hostile + "\"} 1\n" + "faprof_phase_cycles_total{gpu=\"" + hostile + "\",kernel=\"" + hostile +
+      "\",phase=\"" + hostile + "\"} 1\n" + "faprof_phase_stall_cycles_total{gpu=\"" + hostile + "\",kernel=\"" +
+      hostile + "\",phase=\"" + hostile + "\",reason=\"" + hostile + "\"} 1\n";
   TopView view = ViewOf(page);
   view.set_problem("it said " + hostile);
   for (const std::string& text : {All(view), OnScreen(view, 40)}) {

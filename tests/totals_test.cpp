@@ -479,5 +479,14 @@ TEST(TotalsTest, ShapesHaveFourBucketsAndABucketForNone) {
   EXPECT_EQ(ShapeBucket(std::nullopt), "none");
 }
 
+TEST(TotalsTest, GaugesOfOldStatesGetTheirPresentNames) {
+  Totals totals;
+  totals.gpus[0].kernels["k"].gauges["faprof_exporter_overhead_ratio"] = 0.5;
+  std::string old = ToJson(totals);
+  const std::string present = "faprof_exporter_overhead_ratio";
+  old.replace(old.find(present), present.size(), OldNameOf(present));
+  EXPECT_EQ(TotalsFromJson(old), totals);
+}
+
 }  // namespace
 }  // namespace fa_profile::prom::totals_test

@@ -67,12 +67,12 @@ const std::map<std::string, Taker, std::less<>>& Takers() {
        [](TopPage& page, const MetricSample& s) { PhaseOf(page, s).stall_cycles[s.Label("reason")] += s.value; }},
       {"faprof_build_info", [](TopPage& page, const MetricSample& s) { page.version = s.Label("version"); }},
       {"faprof_simulation_info", [](TopPage& page, const MetricSample&) { page.simulated = true; }},
-      {"faprof_collector_recordings_total",
+      {"faprof_exporter_recordings_total",
        [](TopPage& page, const MetricSample& s) {
          if (s.Label("result") == "counted") page.counted = s.value;
          if (s.Label("result") == "bad") page.bad = s.value;
        }},
-      {"faprof_collector_up",
+      {"faprof_exporter_up",
        [](TopPage& page, const MetricSample& s) {
          if (s.value == 0.0) page.down.insert(s.Label("collector"));
        }},
@@ -93,8 +93,8 @@ TopPage ReadTopPage(std::string_view text) {
     if (!sample.name.starts_with("faprof_")) return;
     ours = true;
     if (!std::isfinite(sample.value)) return;
-    if (sample.name == "faprof_collector_last_collection_timestamp_seconds") collected = sample.value;
-    if (sample.name == "faprof_collector_last_recording_timestamp_seconds") recorded = sample.value;
+    if (sample.name == "faprof_exporter_last_collection_timestamp_seconds") collected = sample.value;
+    if (sample.name == "faprof_exporter_last_recording_timestamp_seconds") recorded = sample.value;
     const auto taker = Takers().find(sample.name);
     if (taker != Takers().end()) taker->second(page, sample);
   });

@@ -87,7 +87,7 @@ def kernels(clock):
             "FaprofPhasesUnattributed",
             "info",
             "10m",
-            "faprof_collector_unattributed_ratio > 0.2",
+            "faprof_exporter_unattributed_ratio > 0.2",
             f"{PERCENT} of the time of {KERNEL_HERE} belongs to no phase",
             "More than a fifth of the kernel's time belongs to no phase, so the phases' shares mean little.",
         ),
@@ -95,7 +95,7 @@ def kernels(clock):
             "FaprofProfilingDisturbs",
             "info",
             "10m",
-            "faprof_collector_overhead_ratio > 0.05",
+            "faprof_exporter_overhead_ratio > 0.05",
             f"{KERNEL_HERE} is {PERCENT} slower under the profiler",
             "A call takes over 5 % longer under PC sampling than without, so its phases describe a disturbed kernel.",
         ),
@@ -176,8 +176,8 @@ def exporter(clock):
             "FaprofMetricsStale",
             "warning",
             "2m",
-            f"time() - faprof_collector_last_collection_timestamp_seconds > {stale} or "
-            f"({up} == 1 unless on ({HOST}) faprof_collector_last_collection_timestamp_seconds)",
+            f"time() - faprof_exporter_last_collection_timestamp_seconds > {stale} or "
+            f"({up} == 1 unless on ({HOST}) faprof_exporter_last_collection_timestamp_seconds)",
             "{{ $labels.instance }} answers with old data",
             "The exporter answers scrapes but has collected nothing for two minutes, or does not report its collections.",
         ),
@@ -185,7 +185,7 @@ def exporter(clock):
             "FaprofRecordingsStale",
             "warning",
             "10m",
-            f"time() - faprof_collector_last_recording_timestamp_seconds > {old}",
+            f"time() - faprof_exporter_last_recording_timestamp_seconds > {old}",
             f"No recording on {{{{ $labels.instance }}}} for {AGE}",
             "The host no longer records kernels. Its phases and durations are old.",
         ),
@@ -193,7 +193,7 @@ def exporter(clock):
             "FaprofNoRecordings",
             "warning",
             "3h",
-            f"{up} == 1 unless on ({HOST}) faprof_collector_last_recording_timestamp_seconds",
+            f"{up} == 1 unless on ({HOST}) faprof_exporter_last_recording_timestamp_seconds",
             "{{ $labels.instance }} has never counted a recording",
             "The exporter runs, but its spool has never had a readable recording.",
         ),
@@ -201,7 +201,7 @@ def exporter(clock):
             "FaprofCollectorDown",
             "warning",
             "10m",
-            "faprof_collector_up == 0",
+            "faprof_exporter_up == 0",
             "{{ $labels.collector }} of {{ $labels.instance }} cannot be read",
             "The exporter's newest collection could not read this source: spool, nvml, gpm or state.",
         ),
@@ -209,7 +209,7 @@ def exporter(clock):
             "FaprofPerfmonConflict",
             "warning",
             "",
-            f"increase(faprof_collector_perfmon_conflicts_total[{clock('3h')}]) > 0",
+            f"increase(faprof_exporter_perfmon_conflicts_total[{clock('3h')}]) > 0",
             "Another program holds the performance counters on {{ $labels.instance }}",
             "A run within the last three hours could not profile because another profiler or monitor held the counters.",
         ),
@@ -218,8 +218,8 @@ def exporter(clock):
             "warning",
             "",
             # Not 0: increase() extrapolates a counter less when it began at zero.
-            f"increase(faprof_collector_failed_runs_total[{clock('3h')}]) - "
-            f"increase(faprof_collector_perfmon_conflicts_total[{clock('3h')}]) > 0.5",
+            f"increase(faprof_exporter_failed_runs_total[{clock('3h')}]) - "
+            f"increase(faprof_exporter_perfmon_conflicts_total[{clock('3h')}]) > 0.5",
             "Profiling runs fail on {{ $labels.instance }}",
             "A run within the last three hours failed and left a note. Held performance counters were not the reason.",
         ),
@@ -227,7 +227,7 @@ def exporter(clock):
             "FaprofBadRecordings",
             "warning",
             "",
-            f'increase(faprof_collector_recordings_total{{result="bad"}}[{clock("3h")}]) > 0',
+            f'increase(faprof_exporter_recordings_total{{result="bad"}}[{clock("3h")}]) > 0',
             "Unreadable recordings in the spool of {{ $labels.instance }}",
             "The exporter set aside files that are not recordings, are damaged, or have a newer version.",
         ),
@@ -243,9 +243,9 @@ def exporter(clock):
             "FaprofSeriesBudget",
             "warning",
             "",
-            f"increase(faprof_collector_series_dropped_total[{clock('1h')}]) > 0 or "
-            f"faprof_collector_series > on ({HOST}) 1800 * count by ({HOST}) (faprof_device_up) or "
-            "faprof_collector_series > 14400",
+            f"increase(faprof_exporter_series_dropped_total[{clock('1h')}]) > 0 or "
+            f"faprof_exporter_series > on ({HOST}) 1800 * count by ({HOST}) (faprof_device_up) or "
+            "faprof_exporter_series > 14400",
             "{{ $labels.instance }} has reached its budget of series",
             "The exporter left series out or folded kernels into `other` within the last hour, or has used over 90 % of "
             "its budget: 2,000 series per GPU, or 16,000 in all.",

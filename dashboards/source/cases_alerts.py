@@ -52,8 +52,8 @@ def by_the_minute():
     ratio = "gpu_kernel_shape:faprof_kernel_duration_seconds:ratio_baseline"
     tensor = "gpu_kernel:faprof_tensor_active_cycles:ratio"
     collected, recorded = (
-        "faprof_collector_last_collection_timestamp_seconds",
-        "faprof_collector_last_recording_timestamp_seconds",
+        "faprof_exporter_last_collection_timestamp_seconds",
+        "faprof_exporter_last_recording_timestamp_seconds",
     )
     soft = {"phase": "softmax", "kernel": "mma", "shape": "le_512"}
     k = "mma"
@@ -110,18 +110,18 @@ def by_the_minute():
         Case(
             "FaprofPhasesUnattributed",
             [
-                at("faprof_collector_unattributed_ratio", "0.25x90", **MMA),
-                at("faprof_collector_unattributed_ratio", "0.15x90", gpu="1", kernel=k),
-                at("faprof_collector_unattributed_ratio", "0.2x90", gpu="2", kernel=k),
+                at("faprof_exporter_unattributed_ratio", "0.25x90", **MMA),
+                at("faprof_exporter_unattributed_ratio", "0.15x90", gpu="1", kernel=k),
+                at("faprof_exporter_unattributed_ratio", "0.2x90", gpu="2", kernel=k),
             ],
             [("9m", []), ("10m", [fires("25%", **MMA)])],
         ),
         Case(
             "FaprofProfilingDisturbs",
             [
-                at("faprof_collector_overhead_ratio", "0.06x90", **MMA),
-                at("faprof_collector_overhead_ratio", "0.04x90", gpu="1", kernel=k),
-                at("faprof_collector_overhead_ratio", "0.05x90", gpu="2", kernel=k),
+                at("faprof_exporter_overhead_ratio", "0.06x90", **MMA),
+                at("faprof_exporter_overhead_ratio", "0.04x90", gpu="1", kernel=k),
+                at("faprof_exporter_overhead_ratio", "0.05x90", gpu="2", kernel=k),
             ],
             [("9m", []), ("10m", [fires("6%", **MMA)])],
         ),
@@ -228,8 +228,8 @@ def by_the_minute():
         Case(
             "FaprofCollectorDown",
             [
-                at("faprof_collector_up", "0x20", collector="nvml"),
-                at("faprof_collector_up", "1x20", collector="spool"),
+                at("faprof_exporter_up", "0x20", collector="nvml"),
+                at("faprof_exporter_up", "1x20", collector="spool"),
             ],
             [("9m", []), ("10m", [fires(collector="nvml")])],
         ),

@@ -10,11 +10,11 @@ def by_ten_minutes():
     anew = steps(("5", 20), ("0", 4), ("1", 60))  # a restart, and then something happens
     throttled, launches = "faprof_device_throttled", "faprof_kernel_profiled_launches_total"
     xid = "faprof_device_xid_errors_total"
-    failed, held = "faprof_collector_failed_runs_total", "faprof_collector_perfmon_conflicts_total"
+    failed, held = "faprof_exporter_failed_runs_total", "faprof_exporter_perfmon_conflicts_total"
     found, dropped, page = (
-        "faprof_collector_recordings_total",
-        "faprof_collector_series_dropped_total",
-        "faprof_collector_series",
+        "faprof_exporter_recordings_total",
+        "faprof_exporter_series_dropped_total",
+        "faprof_exporter_series",
     )
     cap = {"reason": "sw_power_cap"}
     kernel = {"kernel": "mma", "shape": "le_512"}

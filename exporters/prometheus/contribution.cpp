@@ -140,12 +140,12 @@ void Describe(const Recording& recording, const ProfileEntry& entry, KernelTotal
   if (!entry.phases) return;
   for (const PhaseEntry& phase : entry.phases->phases) {
     if (phase.name != kUnattributed) continue;
-    kernel.gauges["faprof_collector_unattributed_ratio"] = Metric(phase.metrics, "phase_time_ratio").value_or(0);
+    kernel.gauges["faprof_exporter_unattributed_ratio"] = Metric(phase.metrics, "phase_time_ratio").value_or(0);
   }
   for (const PcSampling& sampling : recording.samplings) {
     if (sampling.case_id == entry.case_id && sampling.part == entry.part && sampling.call_ns && entry.timing &&
         entry.timing->median_ns > 0) {
-      kernel.gauges["faprof_collector_overhead_ratio"] = *sampling.call_ns / entry.timing->median_ns - 1;
+      kernel.gauges["faprof_exporter_overhead_ratio"] = *sampling.call_ns / entry.timing->median_ns - 1;
     }
   }
 }

@@ -27,7 +27,7 @@ class Builder {
  public:
   Builder() {
     for (const ExportedMetric& metric : ExportedMetrics()) {
-      Row row{MetricFamily{}, {}};
+      Row row{MetricFamily{}, {}, OldNameOf(metric.name)};
       row.family.name = metric.name;
       row.family.help = metric.help;
       row.family.type = metric.type == ExportedType::kCounter     ? MetricType::Counter
@@ -81,7 +81,13 @@ class Builder {
     result.series = series_;
     result.dropped = dropped_;
     for (Row& row : rows_) {
-      if (!row.family.metric.empty()) result.families.push_back(std::move(row.family));
+      if (row.family.metric.empty()) continue;
+      if (!row.old_name.empty()) {
+        MetricFamily& old = result.families.emplace_back(row.family);
+        old.name = row.old_name;
+        old.help = "Old name of " + row.family.name + ": gone in 0.3.0.";
+      }
+      result.families.push_back(std::move(row.family));
     }
     return result;
   }
@@ -90,6 +96,7 @@ class Builder {
   struct Row {
     MetricFamily family;
     std::vector<std::string> labels;
+    std::string old_name;  // under which it is on the page too; empty: none
   };
 
   // A family or label outside the table is a bug of this file.
@@ -101,6 +108,7 @@ class Builder {
 
   bool Takes(const Row& row, std::initializer_list<std::string> labels, std::size_t series) {
     if (labels.size() != row.labels.size()) throw std::logic_error("labels of " + row.family.name);
+    if (!row.old_name.empty()) series *= 2;
     if (!row.labels.empty() && row.labels.front() == "gpu") {
       std::size_t& used = of_gpu_[*labels.begin()];
       if (used + series > static_cast<std::size_t>(kMaxSeriesPerGpu) ||
@@ -279,41 +287,41 @@ void SetProcess(Builder& page) {
   long pages = 0;
   long resident = 0;
   if (std::ifstream("/proc/self/statm") >> pages >> resident) {
-    page.Set("faprof_collector_memory_bytes", {}, static_cast<double>(resident * sysconf(_SC_PAGESIZE)));
+    page.Set("faprof_exporter_memory_bytes", {}, static_cast<double>(resident * sysconf(_SC_PAGESIZE)));
   }
   rusage usage{};
   if (getrusage(RUSAGE_SELF, &usage) == 0) {
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
     };
-    page.Set("faprof_collector_cpu_seconds_total", {}, seconds(usage.ru_utime) + seconds(usage.ru_stime));
+    page.Set("faprof_exporter_cpu_seconds_total", {}, seconds(usage.ru_utime) + seconds(usage.ru_stime));
   }
   std::error_code failed;
   const std::filesystem::directory_iterator files("/proc/self/fd", failed);
   if (!failed) {
-    page.Set("faprof_collector_open_files", {}, static_cast<double>(std::distance(begin(files), end(files))));
+    page.Set("faprof_exporter_open_files", {}, static_cast<double>(std::distance(begin(files), end(files))));
   }
 }
 
 void SetCollector(const PageInput& input, Builder& page) {
   const CollectorState& collector = *input.collector;
-  for (const auto& [name, up] : collector.up) page.Set("faprof_collector_up", {name}, up ? 1.0 : 0.0);
-  page.Set("faprof_collector_last_collection_timestamp_seconds", {}, collector.last_collection);
-  page.Set("faprof_collector_last_recording_timestamp_seconds", {}, collector.last_recording);
-  page.Set("faprof_collector_collection_duration_seconds", {}, collector.collection_seconds);
+  for (const auto& [name, up] : collector.up) page.Set("faprof_exporter_up", {name}, up ? 1.0 : 0.0);
+  page.Set("faprof_exporter_last_collection_timestamp_seconds", {}, collector.last_collection);
+  page.Set("faprof_exporter_last_recording_timestamp_seconds", {}, collector.last_recording);
+  page.Set("faprof_exporter_collection_duration_seconds", {}, collector.collection_seconds);
   for (const auto& [result, count] : collector.recordings)
-    page.Set("faprof_collector_recordings_total", {result}, count);
-  page.Set("faprof_collector_spool_files", {}, collector.spool_files);
-  page.Set("faprof_collector_perfmon_conflicts_total", {}, collector.perfmon_conflicts);
-  page.Set("faprof_collector_failed_runs_total", {}, collector.failed_runs);
-  page.Set("faprof_collector_refused_states", {}, collector.refused_states);
+    page.Set("faprof_exporter_recordings_total", {result}, count);
+  page.Set("faprof_exporter_spool_files", {}, collector.spool_files);
+  page.Set("faprof_exporter_perfmon_conflicts_total", {}, collector.perfmon_conflicts);
+  page.Set("faprof_exporter_failed_runs_total", {}, collector.failed_runs);
+  page.Set("faprof_exporter_refused_states", {}, collector.refused_states);
   for (const auto& [code, count] : collector.http_requests) {
-    page.Set("faprof_collector_http_requests_total", {std::to_string(code)}, static_cast<double>(count));
+    page.Set("faprof_exporter_http_requests_total", {std::to_string(code)}, static_cast<double>(count));
   }
-  page.Set("faprof_collector_http_connections", {}, collector.http_connections);
-  page.Set("faprof_collector_start_timestamp_seconds", {}, collector.started);
-  if (input.totals != nullptr) page.Set("faprof_collector_kernels_merged_total", {}, input.totals->merged);
-  page.Set("faprof_collector_series_dropped_total", {},
+  page.Set("faprof_exporter_http_connections", {}, collector.http_connections);
+  page.Set("faprof_exporter_start_timestamp_seconds", {}, collector.started);
+  if (input.totals != nullptr) page.Set("faprof_exporter_kernels_merged_total", {}, input.totals->merged);
+  page.Set("faprof_exporter_series_dropped_total", {},
            collector.series_dropped + (input.totals != nullptr ? input.totals->folded : 0));
   SetProcess(page);
 }
@@ -335,7 +343,7 @@ Families MakeFamilies(const PageInput& input) {
   if (input.gate != nullptr) SetGate(*input.gate, page);
   if (input.totals != nullptr) SetTotals(input, page);
   if (input.collector != nullptr) {
-    page.Set("faprof_collector_series", {}, static_cast<double>(page.series() + 1));  // itself included
+    page.Set("faprof_exporter_series", {}, static_cast<double>(page.series() + 2));  // itself included, by both names
   }
   return page.Finish();
 }

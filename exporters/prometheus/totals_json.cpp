@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fa_profile/error.h"
+#include "fa_profile/exported_metrics.h"
 #include "fa_profile/totals.h"
 #include "fa_profile/totals_sums.h"
 
@@ -105,6 +106,13 @@ struct Reader {
   }
 };
 
+// States of 0.1.0 have gauges by their old names.
+void UsePresentNames(std::map<std::string, double>& gauges) {
+  std::map<std::string, double> renamed;
+  for (const auto& [name, value] : gauges) renamed[PresentNameOf(name)] = value;
+  gauges = std::move(renamed);
+}
+
 }  // namespace
 
 std::string ToJson(const Totals& totals) {
@@ -129,6 +137,7 @@ Totals TotalsFromJson(std::string_view text) {
       const auto [gpu, is_new] = totals.gpus.try_emplace(entry.at("gpu").get<int>());
       if (!is_new) throw Error("GPU " + std::to_string(gpu->first) + " is there twice");
       Fields(Reader{entry}, gpu->second);
+      for (auto& [name, kernel] : gpu->second.kernels) UsePresentNames(kernel.gauges);
     }
     CheckTotals(totals, kMostOfASum);
     return totals;

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kStateVersion = 2;  // 1: without phase_ratios
+constexpr int kStateVersion = 3;  // 2: gauges faprof_collector_*; 1: without phase_ratios
 
 constexpr int kMostAside = 10;  // refused states that are kept
 

@@ -131,50 +131,64 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_build_info", kGauge, "info", "version commit", "The exporter. Always 1.", "build"},
     {"faprof_simulation_info", kGauge, "info", "simulated hosts recording",
      "Present only when the data are simulated from a recording. Always 1.", "exporter"},
-    {"faprof_collector_up", kGauge, "bool", "collector",
+    {"faprof_exporter_up", kGauge, "bool", "collector",
      "1 when the newest collection from this source worked: spool, nvml, gpm, state.", "exporter"},
-    {"faprof_collector_last_collection_timestamp_seconds", kGauge, "seconds", "",
+    {"faprof_exporter_last_collection_timestamp_seconds", kGauge, "seconds", "",
      "When the newest collection ended, Unix time.", "exporter"},
-    {"faprof_collector_last_recording_timestamp_seconds", kGauge, "seconds", "",
+    {"faprof_exporter_last_recording_timestamp_seconds", kGauge, "seconds", "",
      "When the newest recording was counted, Unix time.", "exporter"},
-    {"faprof_collector_collection_duration_seconds", kGauge, "seconds", "", "How long the newest collection took.",
+    {"faprof_exporter_collection_duration_seconds", kGauge, "seconds", "", "How long the newest collection took.",
      "exporter"},
-    {"faprof_collector_recordings_total", kCounter, "count", "result",
+    {"faprof_exporter_recordings_total", kCounter, "count", "result",
      "Recordings found in the spool: counted, duplicate (counted before), bad (moved to bad/).", "exporter"},
-    {"faprof_collector_spool_files", kGauge, "count", "", "Recordings that wait in the spool.", "exporter"},
-    {"faprof_collector_samples_dropped_total", kCounter, "count", kPerKernel, "PC samples that the hardware dropped.",
+    {"faprof_exporter_spool_files", kGauge, "count", "", "Recordings that wait in the spool.", "exporter"},
+    {"faprof_exporter_samples_dropped_total", kCounter, "count", kPerKernel, "PC samples that the hardware dropped.",
      "exporter"},
-    {"faprof_collector_unattributed_ratio", kGauge, "ratio", kPerKernel,
+    {"faprof_exporter_unattributed_ratio", kGauge, "ratio", kPerKernel,
      "Share of the kernel's time that belongs to no phase, newest recording.", "phase_time_ratio"},
-    {"faprof_collector_overhead_ratio", kGauge, "ratio", kPerKernel,
+    {"faprof_exporter_overhead_ratio", kGauge, "ratio", kPerKernel,
      "Relative slowdown of a call under PC sampling, newest recording: 0.1 is 10 % longer.", "samplings"},
-    {"faprof_collector_perfmon_conflicts_total", kCounter, "count", "",
+    {"faprof_exporter_perfmon_conflicts_total", kCounter, "count", "",
      "Runs that could not profile because something else held the GPU's counters.", "failure notes in the spool"},
-    {"faprof_collector_failed_runs_total", kCounter, "count", "", "Runs that left a failure note in the spool.",
+    {"faprof_exporter_failed_runs_total", kCounter, "count", "", "Runs that left a failure note in the spool.",
      "failure notes in the spool"},
-    {"faprof_collector_refused_states", kGauge, "count", "",
+    {"faprof_exporter_refused_states", kGauge, "count", "",
      "Damaged or impossible state files that were refused and kept aside: counters started from zero.", "exporter"},
-    {"faprof_collector_series", kGauge, "count", "", "Series on the newest page.", "exporter"},
-    {"faprof_collector_series_dropped_total", kCounter, "count", "",
+    {"faprof_exporter_series", kGauge, "count", "", "Series on the newest page.", "exporter"},
+    {"faprof_exporter_series_dropped_total", kCounter, "count", "",
      "Series left out of pages because of the limit, and kernels, phases and Xids folded into `other`.", "exporter"},
-    {"faprof_collector_kernels_merged_total", kCounter, "count", "",
+    {"faprof_exporter_kernels_merged_total", kCounter, "count", "",
      "Kernels of programs that share the series of another kernel of their recording, because only template arguments "
      "or "
      "parameters differ.",
      "session"},
-    {"faprof_collector_http_requests_total", kCounter, "count", "code", "HTTP requests answered, by status code.",
+    {"faprof_exporter_http_requests_total", kCounter, "count", "code", "HTTP requests answered, by status code.",
      "exporter"},
-    {"faprof_collector_http_connections", kGauge, "count", "", "HTTP connections that are open.", "exporter"},
-    {"faprof_collector_memory_bytes", kGauge, "bytes", "", "Resident memory of the exporter.", "/proc/self/statm"},
-    {"faprof_collector_cpu_seconds_total", kCounter, "seconds", "", "CPU time of the exporter.", "getrusage"},
-    {"faprof_collector_open_files", kGauge, "count", "", "Open file descriptors of the exporter.", "/proc/self/fd"},
-    {"faprof_collector_start_timestamp_seconds", kGauge, "seconds", "", "When the exporter started, Unix time.",
+    {"faprof_exporter_http_connections", kGauge, "count", "", "HTTP connections that are open.", "exporter"},
+    {"faprof_exporter_memory_bytes", kGauge, "bytes", "", "Resident memory of the exporter.", "/proc/self/statm"},
+    {"faprof_exporter_cpu_seconds_total", kCounter, "seconds", "", "CPU time of the exporter.", "getrusage"},
+    {"faprof_exporter_open_files", kGauge, "count", "", "Open file descriptors of the exporter.", "/proc/self/fd"},
+    {"faprof_exporter_start_timestamp_seconds", kGauge, "seconds", "", "When the exporter started, Unix time.",
      "exporter"},
 };
+
+// Families of the exporter itself.
+constexpr std::string_view kOwnPrefix = "faprof_exporter_";
+constexpr std::string_view kOldOwnPrefix = "faprof_collector_";
 
 }  // namespace
 
 std::span<const ExportedMetric> ExportedMetrics() { return kTable; }
+
+std::string OldNameOf(std::string_view name) {
+  if (!name.starts_with(kOwnPrefix)) return {};
+  return std::string(kOldOwnPrefix) + std::string(name.substr(kOwnPrefix.size()));
+}
+
+std::string PresentNameOf(std::string_view name) {
+  if (!name.starts_with(kOldOwnPrefix)) return std::string(name);
+  return std::string(kOwnPrefix) + std::string(name.substr(kOldOwnPrefix.size()));
+}
 
 std::string_view ToString(ExportedType type) {
   switch (type) {

@@ -62,7 +62,7 @@ class RunningServe:
         part.rename(self.spool / name)
 
     def counted(self, result="counted"):
-        return self.value("faprof_collector_recordings_total", result=result) or 0
+        return self.value("faprof_exporter_recordings_total", result=result) or 0
 
     def log_text(self):
         return (self.folder / "log").read_text()

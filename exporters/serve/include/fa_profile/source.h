@@ -21,7 +21,7 @@ class Collection {
   prom::CollectorState own;         ///< the exporter's own metrics
   std::function<bool()> cancelled;  ///< the program shall end: asked between two steps; empty: never
 
-  /// How a source, or a part of it, does: `faprof_collector_up`. Changes are logged, not every collection.
+  /// How a source, or a part of it, does: `faprof_exporter_up`. Changes are logged, not every collection.
   void Works(const std::string& name);
   /// Something of it could not be read and is tried again. The server stays ready.
   void Lacks(const std::string& name, const std::string& why);

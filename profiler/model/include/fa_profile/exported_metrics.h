@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace fa_profile {
@@ -20,6 +21,12 @@ struct ExportedMetric {
 
 /// The whole table: first what kernels are measured by, then devices, then the exporter itself.
 std::span<const ExportedMetric> ExportedMetrics();
+
+/// The name that a family of the exporter itself had in 0.1.0, "faprof_collector_up" of "faprof_exporter_up"; empty for
+/// other families. Pages have both until 0.3.0.
+std::string OldNameOf(std::string_view name);
+/// The reverse of OldNameOf(). Other names are returned as they are.
+std::string PresentNameOf(std::string_view name);
 
 /// "counter", "gauge" or "histogram".
 std::string_view ToString(ExportedType type);

@@ -34,7 +34,7 @@ inline constexpr Sum<KernelTotals, std::optional<double>> kKernelSums[] = {
     {"sm_active_cycles", &KernelTotals::sm_active_cycles, "faprof_sm_active_cycles_total"},
     {"warps_active_cycles", &KernelTotals::warps_active_cycles, "faprof_warps_active_cycles_total"},
     {"dram_bytes", &KernelTotals::dram_bytes, "faprof_dram_bytes_total"},
-    {"dropped_samples", &KernelTotals::dropped_samples, "faprof_collector_samples_dropped_total"},
+    {"dropped_samples", &KernelTotals::dropped_samples, "faprof_exporter_samples_dropped_total"},
 };
 
 /// Absent and absent is absent; otherwise absent counts as 0.
