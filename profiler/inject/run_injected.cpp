@@ -178,7 +178,9 @@ InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPla
   end.status = status;
   FindRecordings(folder.path() / kInjectRecordings, end);
   if (!end.recordings.empty() || !end.running.empty()) return end;
-  throw Error("nothing was measured: " + program[0] + WhatItDid(status), "the output of the program may tell more");
+  throw Error("nothing was measured: " + program[0] + WhatItDid(status),
+              "the output of the program may tell more; a program that clears its environment (clearenv, env -i) "
+              "removes CUDA_INJECTION64_PATH and is not watched");
 }
 
 }  // namespace fa_profile::inject

@@ -215,8 +215,8 @@ void Trial::Warm() {
   PlanBursts();
 }
 
-// Graphs of so many calls. The worker may refuse; it tells where they write what is not the judge's. A library cannot
-// tell which graphs have their outputs overwritten: they are made first or last.
+// Graphs of so many calls. The worker may refuse; it tells where they write outside the judge's memory. A library
+// cannot tell which graphs have their outputs overwritten: they are made first or last.
 nlohmann::json Trial::MakeGraphs(int chain) {
   const bool twice = chain > 1 && !question_.in_python;
   const bool overwritten_first = twice && random_() % 2 == 0;
