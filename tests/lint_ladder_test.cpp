@@ -10,6 +10,8 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/occupancy.h"
+#include "fa_profile/sha256.h"
+#include "fa_profile/source_paths.h"
 #include "lint_fixture.h"
 
 namespace fa_profile::lint_ladder_test {
@@ -173,6 +175,9 @@ TEST_F(LintLadderTest, TheCodeHashDoesNotDependOnTheSourceFolder) {
                                                 folder.string(), 300);
     ASSERT_EQ(compiled.status, 0) << compiled.err;
     hashes.push_back(Kernels((folder / "x.cubin").string()).at("reduce<128>").at("code_hash"));
+    const std::map<std::string, std::string> sources = load::HashesOfSources(folder / "x.cubin");
+    ASSERT_EQ(sources.size(), 1U) << "of a receipt: headers of the toolkit are left out";
+    EXPECT_EQ(sources.at("kernels.cu"), Sha256OfFile(folder / "kernels.cu"));
   }
   EXPECT_EQ(hashes[0], hashes[1]);
 }

@@ -752,7 +752,7 @@ class ServeTest(unittest.TestCase):
             "contains the bundled recording": self.run_program("serve", "--spool", str(LADDER.parent), "--no-nvml", "--listen", "127.0.0.1:0"),
         }
         if "SANITIZED" not in os.environ:  # that program has the exporter's commands alone
-            cases["cannot be combined"] = self.run_program("--spool", self.folder, "-o", "x.fap")
+            cases["both name the output file"] = self.run_program("--spool", self.folder, "-o", "x.fap")
             cases["is not a folder"] = self.run_program("--spool", "/nonexistent")
         for words, run in cases.items():
             self.assertEqual(run.returncode, 2, words + ": " + run.stderr)

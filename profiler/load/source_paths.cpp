@@ -38,11 +38,9 @@ bool IsSource(const std::string& file) {
 std::map<std::string, std::string> HashesOfSources(const std::string& library) {
   std::set<std::string> files;
   try {
-    for (sass::EmbeddedCubin& cubin : sass::ReadGpuCode(library)) {
-      (void)sass::RewriteSourcePaths(cubin.bytes, [&](const std::string& file) {
-        files.insert(file);
-        return file;
-      });
+    for (const sass::EmbeddedCubin& cubin : sass::ReadGpuCode(library)) {
+      const std::vector<std::string> named = sass::LineTable(cubin.bytes).Files();
+      files.insert(named.begin(), named.end());
     }
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): code that cannot be read names no source
   }

@@ -254,6 +254,19 @@ LineTable::LineTable(std::span<const std::uint8_t> cubin) : files_(1) {
   }
 }
 
+std::string LineTable::PathOf(const File& file) const {
+  const std::string& directory = directories_[file.directory];
+  return WithoutFill(directory.empty() || file.name.starts_with('/') ? file.name : directory + "/" + file.name);
+}
+
+std::vector<std::string> LineTable::Files() const {
+  std::vector<std::string> paths;
+  for (const File& file : files_) {
+    if (!file.name.empty()) paths.push_back(PathOf(file));
+  }
+  return paths;
+}
+
 std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_t offset) const {
   const auto found = functions_.find(name);
   if (found == functions_.end()) return {};
@@ -271,11 +284,8 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
 
   std::vector<InlineFrame> frames;
   for (;;) {
-    const File& file = files_[row->file];
-    const std::string& directory = directories_[file.directory];
-    InlineFrame frame{.function = holder->second,
-                      .file = WithoutFill(directory.empty() ? file.name : directory + "/" + file.name),
-                      .line = static_cast<int>(row->line)};
+    InlineFrame frame{
+        .function = holder->second, .file = PathOf(files_[row->file]), .line = static_cast<int>(row->line)};
     if (row->caller != 0) frame.function = row->inlined < names_.size() ? Demangle(names_.c_str() + row->inlined) : "?";
     frames.push_back(std::move(frame));
     if (row->caller == 0) return frames;

@@ -25,6 +25,9 @@ class LineTable {
   /// that holds the instruction: a subroutine where it is one inside a kernel. Empty where the table has nothing.
   std::vector<InlineFrame> Frames(const std::string& function, std::uint64_t offset) const;
 
+  /// Paths of all source files, headers included, in any order and maybe repeated.
+  std::vector<std::string> Files() const;
+
   bool empty() const { return functions_.empty(); }
 
  private:
@@ -37,6 +40,7 @@ class LineTable {
     std::uint32_t directory = 0;  // index into directories_
     std::string name;
   };
+  std::string PathOf(const File& file) const;
   struct Row {
     std::uint64_t offset = 0;
     std::uint32_t file = 0;     // index into files_
