@@ -177,7 +177,7 @@ class MemoryReader {
 
   /// Slots of the stack that a load or store takes.
   std::int64_t BytesOf(std::uint32_t access) const {
-    return 4 * sass::RegistersOf(function_.instructions[access].opcode);
+    return std::int64_t{4} * sass::RegistersOf(function_.instructions[access].opcode);
   }
 
   void ConnectStackSlot(std::uint32_t load, const std::vector<Buffer>& buffers) {
