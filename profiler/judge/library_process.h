@@ -20,7 +20,7 @@ class ProcessFailed : public Error {
   using Error::Error;
 };
 
-/// The kernel cannot be judged: there is no verdict on it.
+/// The judge gives no verdict: what it needs of the kernel cannot be had.
 class CannotJudge : public Error {
  public:
   using Error::Error;

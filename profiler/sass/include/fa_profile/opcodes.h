@@ -241,7 +241,7 @@ bool FillsSharedMemory(std::string_view opcode);
 bool BeginsProducts(std::string_view opcode);
 bool WaitsForProducts(std::string_view opcode);
 
-/// BRA.DIV: leads to code for threads that diverged, which does the same as the code behind the branch.
+/// BRA.DIV: leads to code for threads that diverged, which does the same as the code after the branch.
 bool BranchesWhereDiverged(std::string_view opcode);
 
 /// BPT.TRAP: ends the kernel with an error.
