@@ -17,6 +17,7 @@ namespace fa_profile::cli {
 inline constexpr int kExitFine = 0;
 inline constexpr int kExitRegression = 1;  ///< a kernel is not correct, or a check of selftest failed
 inline constexpr int kExitCannot = 2;
+inline constexpr int kExitNoVerdict = 3;
 
 /// Of a job that judges kernels.
 inline int CodeOf(bool correct) { return correct ? kExitFine : kExitRegression; }

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "fa_profile/add_option.h"
+#include "fa_profile/error.h"
 #include "fa_profile/jobs.h"
 #include "fa_profile/option_jobs.h"
 #include "formats.h"
@@ -23,16 +24,27 @@ struct VerifyArguments {
   ShapeArguments shapes;
 };
 
+int ExitCodeOf(jobs::Correctness correctness) {
+  switch (correctness) {
+    case jobs::Correctness::kCorrect:
+      return kExitFine;
+    case jobs::Correctness::kNotCorrect:
+      return kExitRegression;
+    default:
+      return kExitNoVerdict;
+  }
+}
+
 int RunVerify(VerifyArguments& given) {
   jobs::VerifyJob& ladder = given.ladder;
   if (!given.python.kernel.empty()) {
     given.rows.Check(kPython);
     given.python.pattern = ladder.kernels.pattern;
-    return CodeOf(jobs::VerifyPythonKernel({given.python, ladder.judging, ladder.device}));
+    return ExitCodeOf(jobs::VerifyPythonKernel({given.python, ladder.judging, ladder.device, ladder.receipt}));
   }
   given.rows.Check(kLadder);
   ladder.kernels.shapes = given.shapes.Parse();
-  return CodeOf(jobs::VerifyKernels(ladder));
+  return ExitCodeOf(jobs::VerifyKernels(ladder));
 }
 
 }  // namespace
@@ -65,9 +77,7 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
                       "Only results: for runs under compute-sanitizer"));
   rows.For(kBoth, verify.add_flag("--accept-weak-tolerance", job.judging.accept_weak_tolerance,
                                   "Apply a library's tolerance as it is, though zeros or a mean pass it"));
-  rows.For(kLadder,
-           verify.add_option("--receipt", job.receipt, "Write what was judged of the kernel library to this file")
-               ->type_name("FILE"));
+  rows.For(kBoth, verify.add_option("--receipt", job.receipt, "Write what was judged to this file")->type_name("FILE"));
   invocation.When(verify, [given] { return RunVerify(*given); });
 }
 
@@ -75,12 +85,18 @@ void AddReceipt(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<jobs::ReceiptJob>();
   CLI::App* const receipt = app.add_subcommand("receipt", "Check receipts that verify wrote");
   receipt->require_subcommand(1);
-  CLI::App* const check = receipt->add_subcommand("check", "Judge a kernel library again, and say what agrees");
+  CLI::App* const check = receipt->add_subcommand("check", "Judge a kernel again, and say what agrees");
   check->add_option("file", options->file, "What verify --receipt wrote")->required()->type_name("FILE");
-  check->add_option("--kernel-lib", options->library, "The kernel library that it is of")->required();
+  CLI::Option* const library = check->add_option("--kernel-lib", options->library, "The kernel library that it is of");
+  CLI::Option* const python =
+      check->add_option("--kernel-py", options->python.kernel, "FILE.py:FUNCTION that it is of")->excludes(library);
+  check->add_option("--python", options->python.python, "The Python to run it with")->needs(python);
   AddTensorFiles(*check, options->tensor_files);
   check->add_option("--device", options->device, "CUDA device number")->capture_default_str();
   invocation.When(*check, [options] {
+    if (options->library.empty() && options->python.kernel.empty()) {
+      throw Error("receipt check needs the kernel", "give --kernel-lib FILE, or --kernel-py FILE.py:FUNCTION");
+    }
     switch (jobs::CheckReceipt(*options)) {
       case jobs::ReceiptCheck::kAgrees:
         return kExitFine;

@@ -83,20 +83,21 @@ Json ToJson(const Verification& v) {
 }
 
 Json ToJson(const Judgement& j) {
-  return {{"verdict", ToString(j.verdict)},
-          {"reason", KnownText(j.reason)},
-          {"call_ns", OrNull(CallNs(j))},
-          {"durations_ns", j.durations_ns},
-          {"calls", j.calls},
-          {"wrong_calls", j.wrong_calls},
-          {"same_bits", OrNull(j.same_bits)},
-          {"weak_tolerance", KnownText(j.weak_tolerance)},
-          {"instructions", j.instructions},
-          {"timed_instructions", j.timed_instructions},
-          {"tensor_cycles", j.tensor_cycles},
-          {"timed_tensor_cycles", j.timed_tensor_cycles},
-          {"sm_cycles", j.sm_cycles},
-          {"timed_sm_cycles", j.timed_sm_cycles}};
+  Json json = {{"verdict", ToString(j.verdict)},
+               {"reason", KnownText(j.reason)},
+               {"call_ns", OrNull(CallNs(j))},
+               {"durations_ns", j.durations_ns},
+               {"calls", j.calls},
+               {"wrong_calls", j.wrong_calls},
+               {"same_bits", OrNull(j.same_bits)},
+               {"largest_difference", j.largest_difference},
+               {"weak_tolerance", KnownText(j.weak_tolerance)},
+               {"conditions", KnownText(j.conditions)}};
+  for (const DeviceCount& count : AllDeviceCounts()) {
+    json[count.name] = j.verified.*count.value;
+    json[std::string("timed_") + count.name] = j.timed.*count.value;
+  }
+  return json;
 }
 
 Json ToJson(const TimingSummary& t) {

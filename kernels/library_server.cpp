@@ -1,6 +1,7 @@
 #include "fa_profile/library_server.h"
 
 #include <cuda_runtime_api.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -82,7 +83,8 @@ void TakeDevice(int device) {
 
 class Server {
  public:
-  Server(const std::string& path, const std::vector<std::string>& files) : library_(LoadTensorLibrary(path, files)) {}
+  Server(const std::string& path, const std::vector<std::string>& files, const TraceKernels& trace)
+      : library_(LoadTensorLibrary(path, files)), trace_(trace) {}
 
   Json Answer(const Json& asked) {
     const std::string task = asked.at("do");
@@ -91,6 +93,7 @@ class Server {
     if (task == "open") return Open(asked);
     if (task == "graph") return Graph(asked.at("chain"), asked.value("overwritten", false));
     if (task == "run") return Run(asked);
+    if (task == "trace") return Trace();
     if (task == "draw") return DrawTensor(asked);
     if (task == "reference") return Reference(asked);
     if (task == "check") return Check(asked);
@@ -220,6 +223,13 @@ class Server {
     return Json::object();
   }
 
+  Json Trace() {
+    return {{"kernels", trace_([&] {
+               for (Set& set : sets_) Enqueue(set);
+               CheckCudaResult(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+             })}};
+  }
+
   Json DrawTensor(const Json& asked) const {
     const std::vector<ShapeParameter> parameters = ParametersOf(asked);
     const std::vector<double> values = library_->Draw(asked.at("tensor"), parameters, asked.at("seed"));
@@ -247,6 +257,7 @@ class Server {
   }
 
   std::shared_ptr<const TensorLibrary> library_;
+  TraceKernels trace_;
   std::vector<ShapeParameter> parameters_;
   std::size_t workspace_bytes_ = 0;
   std::vector<Set> sets_;
@@ -324,8 +335,10 @@ LibraryStatement StatementFromMessage(const std::string& message) {
   }
 }
 
-void ServeKernelLibrary(const std::string& library, const std::vector<std::string>& files) {
+void ServeKernelLibrary(const std::string& library, const std::vector<std::string>& files, const TraceKernels& trace) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The referee's memory and descriptors are not for the worker, a process of the same user.
+  if (fcntl(kSharedMemory, F_GETFD) >= 0) (void)prctl(PR_SET_DUMPABLE, 0);
   std::optional<Server> server;
   std::string message(ChildSession::kLongestMessage, '\0');
   for (;;) {
@@ -338,7 +351,7 @@ void ServeKernelLibrary(const std::string& library, const std::vector<std::strin
         Reply({{"error", ""}});
         continue;
       }
-      if (!server) server.emplace(library, files);
+      if (!server) server.emplace(library, files, trace);
       Json answer = server->Answer(asked);
       if (!answer.contains("error")) answer["error"] = "";
       Reply(answer);

@@ -46,7 +46,7 @@ TEST(CertifiedSinkTest, CountersAreHeldAgainstItTooAndWhatIsNotJudgedIsNot) {
   Judgement judgement;
   judgement.verdict = Judgement::Verdict::kCertified;
   judgement.durations_ns = {11'500};
-  judgement.instructions = judgement.timed_instructions = 1e6;
+  judgement.verified.instructions = judgement.timed.instructions = 1e6;
   judgement.case_id = 1;
   sink.Write(judgement);
   for (const std::int64_t id : {1, 2}) {

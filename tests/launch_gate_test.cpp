@@ -2,8 +2,11 @@
 #include "fa_profile/launch_gate.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -231,6 +234,39 @@ TEST_F(LaunchGateTest, AGpuThatIsNeverIdleEndsMeasuring) {
             "alone\n");
   EXPECT_FALSE(gate_->Measures());
   EXPECT_EQ(Kinds(gate_->Finish()), "counters_ended counters_not_measured launch_not_measured");
+}
+
+// CUPTI needs more stack than some threads have: such a thread ended with a stack overflow.
+TEST_F(LaunchGateTest, ALaunchOfAThreadWithASmallStackIsNotMeasured) {
+  ChooseProbed({kA});
+  std::function<Way()> launch = [this] { return Launch(kA); };
+  struct Attempt {
+    std::function<Way()>* launch;
+    Way way;
+  };
+  const auto launch_on = [&launch](std::size_t stack_bytes) {
+    Attempt attempt{&launch, Way::kAlone};
+    pthread_attr_t attributes;
+    EXPECT_EQ(pthread_attr_init(&attributes), 0);
+    EXPECT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
+    pthread_t thread{};
+    const auto body = [](void* given) -> void* {
+      auto& asked = *static_cast<Attempt*>(given);
+      asked.way = (*asked.launch)();
+      return nullptr;
+    };
+    EXPECT_EQ(pthread_create(&thread, &attributes, body, &attempt), 0);
+    EXPECT_EQ(pthread_join(thread, nullptr), 0);
+    (void)pthread_attr_destroy(&attributes);
+    return attempt.way;
+  };
+  EXPECT_EQ(launch_on(std::size_t{256} << 10U), Way::kPasses);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "a");
+  EXPECT_EQ(launch_on(std::size_t{8} << 20U), Way::kAlone);
+  const std::vector<DataLoss> losses = gate_->Finish();
+  const auto loss = std::ranges::find(losses, "launches on a small stack", &DataLoss::subject);
+  ASSERT_NE(loss, losses.end());
+  EXPECT_EQ(loss->count, 1);
 }
 
 TEST_F(LaunchGateTest, WhileAStreamCapturesLaunchesPassAndTheRoundGoesOnAfterIt) {

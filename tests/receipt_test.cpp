@@ -44,9 +44,9 @@ Receipt Sample() {
   one.judgement.calls_a_burst = 300;
   one.judgement.calls_a_graph = 100;
   one.judgement.sets = 3;
-  one.judgement.instructions = 2e6;
-  one.judgement.timed_instructions = 2.01e6;
-  one.judgement.sm_cycles = one.judgement.timed_sm_cycles = 1.5e6;
+  one.judgement.verified.instructions = 2e6;
+  one.judgement.timed.instructions = 2.01e6;
+  one.judgement.verified.sm_cycles = one.judgement.timed.sm_cycles = 1.5e6;
   receipt.cases = {one};
   return receipt;
 }
@@ -174,7 +174,7 @@ TEST(ReceiptTest, VerdictTimeAndCountersAreHeldAgainstEachOther) {
   EXPECT_EQ(time(1.04), Result::kAgrees);
   EXPECT_EQ(time(1.06), Result::kDiffers);
   EXPECT_EQ(time(0.90), Result::kDiffers);
-  const auto lines = Compared([](Receipt& now) { now.cases[0].judgement.timed_instructions = 1e6; });
+  const auto lines = Compared([](Receipt& now) { now.cases[0].judgement.timed.instructions = 1e6; });
   EXPECT_EQ(Find(lines, name + "instructions of a call").result, Result::kDiffers);
 }
 
@@ -210,13 +210,13 @@ class CheckReceiptTest : public FolderTest {
   void SetUp() override {
     std::ofstream(folder_ / "ln.so") << "not a library";
     std::ofstream(folder_ / "x.npy") << "numbers";
-    Receipt receipt = NewReceipt(folder_ / "ln.so", {"x=" + (folder_ / "x.npy").string()});
+    Receipt receipt = NewReceipt(FilesOf(folder_ / "ln.so", {"x=" + (folder_ / "x.npy").string()}));
     receipt.cases = Sample().cases;
     std::ofstream(folder_ / "r.json") << ToJson(receipt);
   }
   ReceiptCheck Check(const std::vector<std::string>& tensors) {
     testing::internal::CaptureStdout();
-    const ReceiptCheck check = CheckReceipt({folder_ / "r.json", folder_ / "ln.so", tensors, 0});
+    const ReceiptCheck check = CheckReceipt({folder_ / "r.json", folder_ / "ln.so", {}, tensors, 0});
     printed_ = testing::internal::GetCapturedStdout();
     return check;
   }
@@ -230,6 +230,30 @@ TEST_F(CheckReceiptTest, WithoutAGpuTheHashesAreCheckedAndTheRestIsNamed) {
   EXPECT_NE(printed_.find("agrees       tensor file of x"), std::string::npos) << printed_;
   EXPECT_NE(printed_.find("NOT CHECKED: the files agree; verdict, time and counters need a GPU: "), std::string::npos)
       << printed_;
+}
+
+TEST_F(CheckReceiptTest, OfAKernelInPythonTheFileAndWhatItImportsAreChecked) {
+  if (WhyNoGpu().empty()) GTEST_SKIP() << "there is a GPU";
+  std::ofstream(folder_ / "mine.py") << "import helper";
+  std::ofstream(folder_ / "helper.py") << "x = 1";
+  const std::string kernel = (folder_ / "mine.py").string() + ":f";
+  Receipt receipt = NewReceipt(FilesOfPython(kernel, {"helper.py", "gone.py"}));
+  EXPECT_EQ(receipt.library, "mine.py:f");
+  EXPECT_EQ(receipt.sources.size(), 1U);
+  receipt.cases = Sample().cases;
+  std::ofstream(folder_ / "r.json") << ToJson(receipt);
+  const auto check = [&] {
+    testing::internal::CaptureStdout();
+    ReceiptJob job{folder_ / "r.json", "", {}, {}, 0};
+    job.python.kernel = kernel;
+    const ReceiptCheck found = CheckReceipt(job);
+    printed_ = testing::internal::GetCapturedStdout();
+    return found;
+  };
+  EXPECT_EQ(check(), ReceiptCheck::kNotChecked) << printed_;
+  std::ofstream(folder_ / "helper.py") << "x = 2";
+  EXPECT_EQ(check(), ReceiptCheck::kDiffers) << printed_;
+  EXPECT_NE(printed_.find("DIFFERS      source helper.py"), std::string::npos) << printed_;
 }
 
 TEST_F(CheckReceiptTest, OtherFilesDifferAndNothingIsMeasured) {

@@ -28,7 +28,7 @@ class WitnessGpuTest : public testing::Test {
 TEST_F(WitnessGpuTest, AnIdleDeviceExecutesNothing) {
   for (int i = 0; i < 3; ++i) {
     const Watched seen = witness_->Watch([] {});
-    EXPECT_EQ(seen.instructions, 0);
+    EXPECT_EQ(seen.counts.instructions, 0);
     EXPECT_EQ(seen.busy_ns, 0);
   }
 }
@@ -37,7 +37,7 @@ TEST_F(WitnessGpuTest, CapturingResultsIsNotSeen) {
   for (const std::size_t bytes : {std::size_t{16}, std::size_t{4096}, std::size_t{1'000'001}, kBytes}) {
     Capture(host_.bytes().first(bytes), memory_.get());  // the first one sets up the copy engine
     const Watched seen = witness_->Watch([] {}, [&] { Capture(host_.bytes().first(bytes), memory_.get()); });
-    EXPECT_EQ(seen.instructions, 0) << bytes;
+    EXPECT_EQ(seen.counts.instructions, 0) << bytes;
     EXPECT_TRUE(seen.quiet_after) << bytes;
   }
 }
@@ -46,9 +46,9 @@ TEST_F(WitnessGpuTest, WorkAfterTheCallsAndBeforeTheirResultsAreReadIsCounted) {
   const auto work = [&] { PoisonBytes(memory_); };
   work();
   const Watched first = witness_->Watch(work);
-  EXPECT_GT(first.instructions, 1e5);
+  EXPECT_GT(first.counts.instructions, 1e5);
   const Watched late = witness_->Watch([] {}, work);
-  EXPECT_NEAR(late.instructions, first.instructions, 0.01 * first.instructions);
+  EXPECT_NEAR(late.counts.instructions, first.counts.instructions, 0.01 * first.counts.instructions);
 }
 
 TEST_F(WitnessGpuTest, LongWorkIsReadLessOften) {

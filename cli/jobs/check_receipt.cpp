@@ -43,7 +43,11 @@ ReceiptCheck Conclude(ReceiptCheck check, const std::string& text) {
 
 ReceiptCheck CheckReceipt(const ReceiptJob& job) {
   const Receipt given = ReceiptFromJson(ReadPlainFile(job.file, kMostBytes), job.file);
-  Receipt now = NewReceipt(job.library, job.tensor_files);
+  const bool in_python = job.library.empty();
+  std::vector<std::string> sources;
+  for (const auto& [path, ignored] : given.sources) sources.push_back(path);
+  Receipt now =
+      NewReceipt(in_python ? FilesOfPython(job.python.kernel, sources) : FilesOf(job.library, job.tensor_files));
   fmt::print("receipt of {}, {}, {}\n", Printable(given.library), Printable(given.date), Printable(given.gpu_name));
   const std::vector<ReceiptLine> files = CompareFiles(given, now);
   Print(files);
@@ -53,7 +57,7 @@ ReceiptCheck CheckReceipt(const ReceiptJob& job) {
   if (const std::string why = WhyNoGpu(); !why.empty()) {
     return Conclude(ReceiptCheck::kNotChecked, "the files agree; verdict, time and counters need a GPU: " + why);
   }
-  MeasureReceipt(job, given, now);
+  in_python ? MeasurePythonReceipt(job, given, now) : MeasureReceipt(job, given, now);
   const std::vector<ReceiptLine> cases = CompareCases(given, now);
   Print(cases);
   if (Differs(cases)) return Conclude(ReceiptCheck::kDiffers, "measured again, it is not what the receipt says");

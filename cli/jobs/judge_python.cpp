@@ -49,21 +49,38 @@ judge::Question QuestionOf(const VerifyPythonJob& job, const std::string& name) 
 
 }  // namespace
 
-int JudgePythonCases(const VerifyPythonJob& job, const std::vector<std::string>& cases) {
+void MeasurePythonReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now) {
+  VerifyPythonJob as_before{job.python, {}, job.device, {}};
+  for (const bool accepted : {false, true}) {
+    as_before.judging.accept_weak_tolerance = accepted;
+    std::vector<std::string> cases;
+    for (const ReceiptCase& one : given.cases) {
+      if (one.accepted_weak_tolerance == accepted) cases.push_back(one.kernel);
+    }
+    if (!cases.empty()) (void)JudgePythonCases(as_before, cases, &now);
+  }
+}
+
+VerifyCounts JudgePythonCases(const VerifyPythonJob& job, const std::vector<std::string>& cases, Receipt* receipt) {
   const Device device = collect::OpenDevice(job.device, /*counters=*/job.judging.timing);
   const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
   const judge::ClosedMemory closed;
   ProgressBar bar;
-  int wrong = 0;
+  if (receipt != nullptr) AddMachine(device, *receipt);
+  VerifyCounts counts;
   for (const std::string& name : cases) {
     const judge::Answer answer = JudgePythonCase(QuestionOf(job, name), job.python, *gpu, bar);
-    using Verdict = Judgement::Verdict;
-    const Verdict verdict = answer.judgement.verdict;
-    if (!answer.verification.correct() || verdict == Verdict::kRefused) ++wrong;
-    if (verdict != Verdict::kWrong) fmt::print("{:<40} {}\n", name, Printable(Describe(answer.verification)));
+    if (receipt != nullptr) {
+      receipt->cases.push_back({name, "", fmt::format("{:016x}", answer.seed), answer.verification, answer.judgement,
+                                job.judging.accept_weak_tolerance});
+    }
+    counts.Add(answer.verification, job.judging.timing ? std::optional(answer.judgement) : std::nullopt);
+    if (answer.judgement.verdict != Judgement::Verdict::kWrong)
+      fmt::print("{:<40} {}\n", name, Printable(Describe(answer.verification)));
     fmt::print("{:<40} {}\n", name, Printable(Describe(answer.judgement)));
+    if (!answer.judgement.conditions.empty()) fmt::print("{:<40}   {}\n", "", answer.judgement.conditions);
   }
-  return wrong;
+  return counts;
 }
 
 }  // namespace fa_profile::jobs

@@ -39,8 +39,9 @@ bool RunLadder(const LadderJob&, const Report&) { Refuse("profiling"); }
 bool RunPython(const PythonJob&, const Report&) { Refuse("profiling"); }
 int RunProgram(const ProgramJob&, const Report&) { Refuse("profiling a program"); }
 void MeasureReceipt(const ReceiptJob&, const Receipt&, Receipt&) { Refuse("receipt check"); }
-int JudgePythonCases(const VerifyPythonJob&, const std::vector<std::string>&) { Refuse("verify"); }
-bool VerifyKernels(const VerifyJob&) { Refuse("verify"); }
+VerifyCounts JudgePythonCases(const VerifyPythonJob&, const std::vector<std::string>&, Receipt*) { Refuse("verify"); }
+void MeasurePythonReceipt(const ReceiptJob&, const Receipt&, Receipt&) { Refuse("receipt check"); }
+Correctness VerifyKernels(const VerifyJob&) { Refuse("verify"); }
 void RunKernelLibrary(const VerifyJob&) { Refuse("kernel-library"); }
 void ServeKernelLibrary(const KernelChoice&) { Refuse("kernel-library"); }
 SelftestReport RunSelftest(const SelftestJob&) { Refuse("selftest"); }

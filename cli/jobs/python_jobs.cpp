@@ -2,6 +2,7 @@
 
 #include "fa_profile/bundled.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/jobs.h"
 #include "fa_profile/kernel_pattern.h"
@@ -41,33 +42,62 @@ std::string PythonPairNote(const std::string& base, const std::string& candidate
   return python::ContractNote(of_base, describe(candidate));
 }
 
+void VerifyCounts::Add(const Verification& verification, const std::optional<Judgement>& judgement) {
+  ++compared;
+  if (!verification.correct() || (judgement && judgement->refused())) {
+    ++wrong;
+  } else if (judgement && judgement->verdict == Judgement::Verdict::kCannotSay) {
+    ++no_verdict;
+  }
+}
+
+Correctness Conclude(const VerifyCounts& counts) {
+  const bool fails = counts.wrong > 0;
+  fmt::print("{}: {} comparisons, {} not correct", fails ? "FAIL" : "PASS", counts.compared, counts.wrong);
+  if (counts.no_verdict > 0) fmt::print(", {} without a verdict on the time", counts.no_verdict);
+  fmt::print("\n");
+  if (fails) return Correctness::kNotCorrect;
+  return counts.no_verdict > 0 ? Correctness::kNoVerdict : Correctness::kCorrect;
+}
+
 namespace {
 
 // Without a GPU that this program sees, the kernel's own process compares its results.
-int VerifyInRunner(const python::PythonRunner& runner, const VerifyPythonJob& job,
-                   const std::vector<std::string>& cases) {
+VerifyCounts VerifyInRunner(const python::PythonRunner& runner, const VerifyPythonJob& job,
+                            const std::vector<std::string>& cases) {
   constexpr int kDefaultDraws = 10;
-  int wrong = 0;
+  VerifyCounts counts;
   for (const python::PythonVerification& result :
        runner.Verify(cases, job.judging.draws > 0 ? job.judging.draws : kDefaultDraws, job.judging.seed)) {
-    if (!result.verification.correct()) ++wrong;
+    counts.Add(result.verification, job.judging.timing ? std::optional<Judgement>(std::in_place) : std::nullopt);
     fmt::print("{:<40} {}\n", result.name, Describe(result));
   }
   fmt::print("cannot say whether times are real: no GPU for the judge ({})\n", WhyNoGpu());
-  return wrong;
+  return counts;
 }
 
 }  // namespace
 
-bool VerifyPythonKernel(const VerifyPythonJob& job) {
+Correctness VerifyPythonKernel(const VerifyPythonJob& job) {
   const python::PythonRunner runner = OpenPython(job.python, job.device);
   const python::PythonDescription description = runner.Describe();
   const std::vector<std::string> cases = MatchKernels(job.python.pattern, description.cases);
   fmt::print("{}: |error| <= {} + {}*|reference|, compared in float64\n", job.python.kernel,
              description.absolute_tolerance, description.relative_tolerance);
-  const int wrong = WhyNoGpu().empty() ? JudgePythonCases(job, cases) : VerifyInRunner(runner, job, cases);
-  fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", cases.size(), wrong);
-  return wrong == 0;
+  const bool judged = WhyNoGpu().empty();
+  if (job.receipt.empty()) {
+    return Conclude(judged ? JudgePythonCases(job, cases, nullptr) : VerifyInRunner(runner, job, cases));
+  }
+  if (!judged) throw Error("a receipt needs a GPU: " + WhyNoGpu(), "run it on a machine with an NVIDIA GPU");
+  Receipt receipt = NewReceipt(FilesOfPython(job.python.kernel, description.sources));
+  const VerifyCounts counts = JudgePythonCases(job, cases, &receipt);
+  const Receipt now = FilesOfPython(job.python.kernel, description.sources);
+  if (now.library_sha256 != receipt.library_sha256 || now.sources != receipt.sources) {
+    throw Error(job.python.kernel + " or a file that it imports changed while it was judged",
+                "change nothing during a run");
+  }
+  WriteWholeFile(job.receipt, ToJson(receipt));
+  return Conclude(counts);
 }
 
 }  // namespace fa_profile::jobs

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "fa_profile/error.h"
+#include "fa_profile/python_kernel.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/source_paths.h"
 #include "fa_profile/strict_json.h"
@@ -22,7 +23,7 @@ using Json = nlohmann::json;
 using Result = ReceiptLine::Result;
 
 constexpr const char* kFormat = "fa-profile receipt";
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr std::size_t kMostCases = 1000;
 constexpr std::size_t kMostSources = 100'000;
 constexpr std::size_t kMostBursts = 100'000;
@@ -31,29 +32,30 @@ constexpr double kCounterSlack = 0.10;  // of the instructions: other inputs are
 
 Json CaseJson(const ReceiptCase& one) {
   const Judgement& judged = one.judgement;
-  return {{"kernel", one.kernel},
-          {"shape", one.shape},
-          {"seed", one.seed},
-          {"draws", one.verification.draws},
-          {"draws_passed", one.verification.draws_passed},
-          {"max_error_ratio", one.verification.max_error_ratio},
-          {"verdict", ToString(judged.verdict)},
-          {"reason", judged.reason},
-          {"calls", judged.calls},
-          {"wrong_calls", judged.wrong_calls},
-          {"same_bits", judged.same_bits ? Json(*judged.same_bits) : Json(nullptr)},
-          {"weak_tolerance", judged.weak_tolerance},
-          {"accepted_weak_tolerance", one.accepted_weak_tolerance},
-          {"durations_ns", judged.durations_ns},
-          {"calls_a_burst", judged.calls_a_burst},
-          {"calls_a_graph", judged.calls_a_graph},
-          {"sets", judged.sets},
-          {"instructions", judged.instructions},
-          {"timed_instructions", judged.timed_instructions},
-          {"tensor_cycles", judged.tensor_cycles},
-          {"timed_tensor_cycles", judged.timed_tensor_cycles},
-          {"sm_cycles", judged.sm_cycles},
-          {"timed_sm_cycles", judged.timed_sm_cycles}};
+  Json json = {{"kernel", one.kernel},
+               {"shape", one.shape},
+               {"seed", one.seed},
+               {"draws", one.verification.draws},
+               {"draws_passed", one.verification.draws_passed},
+               {"max_error_ratio", one.verification.max_error_ratio},
+               {"verdict", ToString(judged.verdict)},
+               {"reason", judged.reason},
+               {"calls", judged.calls},
+               {"wrong_calls", judged.wrong_calls},
+               {"same_bits", judged.same_bits ? Json(*judged.same_bits) : Json(nullptr)},
+               {"largest_difference", judged.largest_difference},
+               {"weak_tolerance", judged.weak_tolerance},
+               {"accepted_weak_tolerance", one.accepted_weak_tolerance},
+               {"conditions", judged.conditions},
+               {"durations_ns", judged.durations_ns},
+               {"calls_a_burst", judged.calls_a_burst},
+               {"calls_a_graph", judged.calls_a_graph},
+               {"sets", judged.sets}};
+  for (const DeviceCount& count : AllDeviceCounts()) {
+    json[count.name] = judged.verified.*count.value;
+    json[std::string("timed_") + count.name] = judged.timed.*count.value;
+  }
+  return json;
 }
 
 double NotNegative(const JsonNode& node) {
@@ -101,12 +103,12 @@ ReceiptCase ReadCase(const JsonNode& node) {
   judged.calls_a_burst = Count(node.At("calls_a_burst"));
   judged.calls_a_graph = SmallCount(node.At("calls_a_graph"));
   judged.sets = SmallCount(node.At("sets"));
-  judged.instructions = NotNegative(node.At("instructions"));
-  judged.timed_instructions = NotNegative(node.At("timed_instructions"));
-  judged.tensor_cycles = NotNegative(node.At("tensor_cycles"));
-  judged.timed_tensor_cycles = NotNegative(node.At("timed_tensor_cycles"));
-  judged.sm_cycles = NotNegative(node.At("sm_cycles"));
-  judged.timed_sm_cycles = NotNegative(node.At("timed_sm_cycles"));
+  judged.largest_difference = NotNegative(node.At("largest_difference"));
+  judged.conditions = node.At("conditions").Text();
+  for (const DeviceCount& count : AllDeviceCounts()) {
+    judged.verified.*count.value = NotNegative(node.At(count.name));
+    judged.timed.*count.value = NotNegative(node.At((std::string("timed_") + count.name).c_str()));
+  }
   const bool right = one.verification.draws > 0 && one.verification.draws_passed == one.verification.draws &&
                      one.verification.max_error_ratio <= 1 && judged.wrong_calls == 0;
   if (judged.verdict == Judgement::Verdict::kCertified && !right) node.Fail("is certified, and has wrong results");
@@ -153,8 +155,10 @@ std::string Text(const Interval& interval) {
   return fmt::format("{:.4g} to {:.4g} us", interval.low / 1e3, interval.high / 1e3);
 }
 
+std::string NameOf(const ReceiptCase& one) { return one.shape.empty() ? one.kernel : one.kernel + " " + one.shape; }
+
 void CompareCase(const ReceiptCase& given, const ReceiptCase& now, bool same_gpu, std::vector<ReceiptLine>& lines) {
-  const std::string name = given.kernel + " " + given.shape + ": ";
+  const std::string name = NameOf(given) + ": ";
   const Judgement& before = given.judgement;
   const Judgement& after = now.judgement;
   std::string verdict = ToString(after.verdict);
@@ -181,17 +185,20 @@ void CompareCase(const ReceiptCase& given, const ReceiptCase& now, bool same_gpu
                        same_tolerance
                            ? (after.weak_tolerance.empty() ? "none" : after.weak_tolerance)
                            : "the receipt says '" + before.weak_tolerance + "', now '" + after.weak_tolerance + "'"));
-  const double counted = before.timed_instructions;
-  lines.push_back(Line(std::fabs(after.timed_instructions - counted) <= kCounterSlack * counted,
-                       name + "instructions of a call",
-                       fmt::format("{:.4g} in the receipt, {:.4g} now ({:.0f} % are allowed)", counted,
-                                   after.timed_instructions, 100 * kCounterSlack)));
+  for (const auto& [counted, value] :
+       {std::pair{"instructions", &DeviceCounts::instructions}, std::pair{"L2 sectors", &DeviceCounts::l2_sectors}}) {
+    const double in_receipt = before.timed.*value;
+    const double counted_now = after.timed.*value;
+    lines.push_back(Line(std::fabs(counted_now - in_receipt) <= kCounterSlack * in_receipt,
+                         name + counted + " of a call",
+                         fmt::format("{:.4g} in the receipt, {:.4g} now ({:.0f} % are allowed)", in_receipt,
+                                     counted_now, 100 * kCounterSlack)));
+  }
 }
 
 }  // namespace
 
-Receipt NewReceipt(const std::string& library, const std::vector<std::string>& tensor_files) {
-  Receipt receipt = FilesOf(library, tensor_files);
+Receipt NewReceipt(Receipt receipt) {
   receipt.date = UtcNow("%Y-%m-%dT%H:%M:%SZ");
   receipt.tool_version = Version();
   receipt.tool_commit = Commit();
@@ -207,6 +214,25 @@ Receipt FilesOf(const std::string& library, const std::vector<std::string>& tens
   for (const std::string& file : tensor_files) {
     const std::size_t equals = std::min(file.find('='), file.size());
     receipt.tensors[file.substr(0, equals)] = Sha256OfFile(file.substr(std::min(equals + 1, file.size())));
+  }
+  return receipt;
+}
+
+void AddMachine(const Device& device, Receipt& receipt) {
+  receipt.gpu_name = device.name;
+  receipt.driver_version = device.driver_version;
+  receipt.cuda_driver_version = device.cuda_driver_version;
+  receipt.cuda_runtime_version = device.cuda_runtime_version;
+}
+
+Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>& sources) {
+  const std::filesystem::path file = python::ParsePythonKernel(kernel).file;
+  Receipt receipt;
+  receipt.library = std::filesystem::path(kernel).filename();
+  receipt.library_sha256 = Sha256OfFile(file);
+  for (const std::string& source : sources) {
+    const std::filesystem::path path = file.parent_path() / source;
+    if (std::filesystem::is_regular_file(path)) receipt.sources[source] = Sha256OfFile(path);
   }
   return receipt;
 }
@@ -312,7 +338,7 @@ std::vector<ReceiptLine> CompareCases(const Receipt& given, const Receipt& now) 
              other.accepted_weak_tolerance == one.accepted_weak_tolerance;
     });
     if (found == now.cases.end()) {
-      lines.push_back(Line(false, one.kernel + " " + one.shape, "the library does not run it"));
+      lines.push_back(Line(false, NameOf(one), "it does not run here"));
     } else {
       CompareCase(one, *found, same_gpu, lines);
     }

@@ -25,7 +25,7 @@ struct Receipt {
   std::string date;  ///< UTC, ISO 8601
   std::string tool_version, tool_commit, tool_sha256;
   std::string gpu_name, driver_version, cuda_driver_version, cuda_runtime_version;  ///< empty: nothing was measured
-  std::string library;                                                              ///< without its folder
+  std::string library;  ///< without its folder; or FILE.py:FUNCTION
   std::string library_sha256;
   std::map<std::string, std::string> sources;  ///< by path from the library's folder: load::HashesOfSources()
   std::map<std::string, std::string> tensors;  ///< by name, SHA-256 of the file it is read from
@@ -35,8 +35,14 @@ struct Receipt {
 /// The library and the tensors' files, as they are now. `tensor_files`: "TENSOR=FILE". Throws Error: one cannot be
 /// read.
 Receipt FilesOf(const std::string& library, const std::vector<std::string>& tensor_files);
-/// The same with this tool and the date.
-Receipt NewReceipt(const std::string& library, const std::vector<std::string>& tensor_files);
+/// Likewise of a kernel in Python, FILE.py:FUNCTION. `sources`: files that it imports, from its folder; those that are
+/// not there are left out.
+Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>& sources);
+/// With this tool and the date.
+Receipt NewReceipt(Receipt files);
+
+/// The GPU, its driver and CUDA.
+void AddMachine(const Device& device, Receipt& receipt);
 
 /// docs/receipt.schema.json. A hash of all else shows an edit by hand.
 std::string ToJson(const Receipt& receipt);
@@ -57,5 +63,6 @@ std::vector<ReceiptLine> CompareCases(const Receipt& given, const Receipt& now);
 
 /// Judges the cases of `given`, and adds them and the machine to `now`. Throws Error: also in a build without CUDA.
 void MeasureReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now);
+void MeasurePythonReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now);
 
 }  // namespace fa_profile::jobs

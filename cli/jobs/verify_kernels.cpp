@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "fa_profile/cupti_api.h"
+#include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
@@ -25,6 +27,7 @@
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/text.h"
 #include "fa_profile/verification.h"
+#include "judge_python.h"
 #include "judged_case.h"
 #include "receipt.h"
 #include "verify_case.h"
@@ -87,13 +90,6 @@ ReceiptCase ReceiptOf(const Kernel& kernel, const Shape& shape, const judge::Ans
           answer.verification, answer.judgement, accepted_weak};
 }
 
-void AddMachine(const Device& device, Receipt& receipt) {
-  receipt.gpu_name = device.name;
-  receipt.driver_version = device.driver_version;
-  receipt.cuda_driver_version = device.cuda_driver_version;
-  receipt.cuda_runtime_version = device.cuda_runtime_version;
-}
-
 // Its hash was taken before any of its code ran, which may have replaced the file.
 void RequireUnchanged(const Receipt& receipt, const std::string& library, const std::vector<std::string>& files) {
   const Receipt now = FilesOf(library, files);
@@ -114,6 +110,21 @@ judge::Question QuestionOf(const VerifyJob& job, int draws) {
   question.timing = job.judging.timing;
   question.accept_weak_tolerance = job.judging.accept_weak_tolerance;
   return question;
+}
+
+// Of what a library launches; none where all is on one stream.
+std::vector<std::string> KernelsOnStreams(const std::function<void()>& calls) {
+  std::set<std::pair<std::uint32_t, std::string>> kernels;
+  std::set<std::uint32_t> streams;
+  const Device device = collect::OpenDevice(0, /*counters=*/false);
+  for (const Launch& launch : collect::OpenGpuApi(device, /*flush_cache=*/false, {})->Trace(calls).launches) {
+    kernels.emplace(launch.stream, launch.kernel_name);
+    streams.insert(launch.stream);
+  }
+  std::vector<std::string> lines;
+  if (streams.size() < 2) return lines;
+  for (const auto& [stream, name] : kernels) lines.push_back(fmt::format("{} on stream {}", ShortName(name), stream));
+  return lines;
 }
 
 }  // namespace
@@ -141,13 +152,13 @@ void MeasureReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now) {
   RequireUnchanged(now, job.library, job.tensor_files);
 }
 
-bool VerifyKernels(const VerifyJob& job) {
+Correctness VerifyKernels(const VerifyJob& job) {
   std::optional<Receipt> receipt;
   if (!job.receipt.empty()) {
     if (job.kernels.libraries.size() != 1) {
       throw Error("--receipt is for one kernel library", "give one --kernel-lib FILE");
     }
-    receipt = NewReceipt(job.kernels.libraries.front(), job.kernels.tensor_files);
+    receipt = NewReceipt(FilesOf(job.kernels.libraries.front(), job.kernels.tensor_files));
   }
   const KernelSelection selection(job.kernels.pattern, job.kernels.libraries, job.kernels.tensor_files);
   RequireGpu("verify");
@@ -161,8 +172,7 @@ bool VerifyKernels(const VerifyJob& job) {
   if (of_libraries) closed.emplace();
   fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64{}\n", device.name,
              device.driver_version, of_libraries ? "; with parameters as the library says" : "");
-  int wrong = 0;
-  int verified = 0;
+  VerifyCounts counts;
   std::string why_not;
   ProgressBar bar;
   for (const ToVerify& entry : cases) {
@@ -188,15 +198,14 @@ bool VerifyKernels(const VerifyJob& job) {
       fmt::print("{} skipped: {}\n", start, outcome.why_not);
       continue;
     }
-    ++verified;
-    const bool refused = judgement && judgement->refused();
-    if (!outcome.verification.correct() || refused) ++wrong;
+    counts.Add(outcome.verification, job.judging.timing ? judgement : std::nullopt);
     const bool wrong_results = judgement && judgement->verdict == Judgement::Verdict::kWrong;
     if (!wrong_results) fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
     if (judgement) fmt::print("{} {}\n", start, Printable(Describe(*judgement)));
+    if (judgement && !judgement->conditions.empty()) fmt::print("{:<39}   {}\n", "", judgement->conditions);
     if (!IsLibrary(kernel)) ThrowIfContextIsLost(kernel, outcome.verification);
   }
-  if (verified == 0) {
+  if (counts.compared == 0) {
     throw Error("nothing was verified: no kernel takes the shape", why_not.empty() ? "choose another" : why_not);
   }
   if (receipt) {
@@ -208,12 +217,11 @@ bool VerifyKernels(const VerifyJob& job) {
     RequireUnchanged(*receipt, job.kernels.libraries.front(), job.kernels.tensor_files);
     WriteWholeFile(job.receipt, ToJson(*receipt));
   }
-  fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
-  return wrong == 0;
+  return Conclude(counts);
 }
 
 void ServeKernelLibrary(const KernelChoice& kernels) {
-  fa_profile::ServeKernelLibrary(kernels.libraries.front(), kernels.tensor_files);
+  fa_profile::ServeKernelLibrary(kernels.libraries.front(), kernels.tensor_files, KernelsOnStreams);
 }
 
 void RunKernelLibrary(const VerifyJob& job) {

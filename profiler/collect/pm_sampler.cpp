@@ -62,16 +62,10 @@ class CuptiPmSampler final : public PmSampler {
       : availability_(PmAvailability(device)),
         host_(Configured(chip, availability_, metrics)),
         config_image_(OnePass(host_.ConfigImage())),
-        metrics_(metrics.begin(), metrics.end()) {
-    const auto params = CallCupti(cuptiPmSamplingEnable, "cuptiPmSamplingEnable",
-                                  {.structSize = CUpti_PmSampling_Enable_Params_STRUCT_SIZE, .deviceIndex = device});
-    object_ = params.pPmSamplingObject;
-    try {
-      Configure(interval_ns);
-    } catch (...) {
-      Disable();
-      throw;
-    }
+        metrics_(metrics.begin(), metrics.end()),
+        device_(device),
+        interval_ns_(interval_ns) {
+    Enable();
   }
   ~CuptiPmSampler() override { Disable(); }
   CuptiPmSampler(const CuptiPmSampler&) = delete;
@@ -88,13 +82,26 @@ class CuptiPmSampler final : public PmSampler {
   PmReadings Take() override;
 
  private:
-  void Disable() const noexcept {
+  void Enable() {
+    const auto params = CallCupti(cuptiPmSamplingEnable, "cuptiPmSamplingEnable",
+                                  {.structSize = CUpti_PmSampling_Enable_Params_STRUCT_SIZE, .deviceIndex = device_});
+    object_ = params.pPmSamplingObject;
+    try {
+      Configure();
+    } catch (...) {
+      Disable();
+      throw;
+    }
+  }
+  void Disable() noexcept {
+    if (object_ == nullptr) return;
     CUpti_PmSampling_Disable_Params params = {};
     params.structSize = CUpti_PmSampling_Disable_Params_STRUCT_SIZE;
     params.pPmSamplingObject = object_;
     (void)cuptiPmSamplingDisable(&params);
+    object_ = nullptr;
   }
-  void Configure(std::int64_t interval_ns);
+  void Configure();
   void ClearImage();
   void AddReadings(std::vector<PmReading>& readings) const;
 
@@ -103,18 +110,20 @@ class CuptiPmSampler final : public PmSampler {
   HostObject host_;
   std::vector<std::uint8_t> config_image_;  // CUPTI reads it while it samples
   std::vector<std::string> metrics_;
+  std::size_t device_;
+  std::int64_t interval_ns_;
   CUpti_PmSampling_Object* object_ = nullptr;
   std::vector<std::uint8_t> image_;
 };
 
-void CuptiPmSampler::Configure(std::int64_t interval_ns) {
+void CuptiPmSampler::Configure() {
   CallCupti(cuptiPmSamplingSetConfig, "cuptiPmSamplingSetConfig",
             {.structSize = CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE,
              .pPmSamplingObject = object_,
              .configSize = config_image_.size(),
              .pConfig = config_image_.data(),
              .hardwareBufferSize = kPmBufferBytes,
-             .samplingInterval = static_cast<std::uint64_t>(interval_ns),
+             .samplingInterval = static_cast<std::uint64_t>(interval_ns_),
              .triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL,
              .hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST});
   std::vector<const char*> names = Pointers(metrics_);
@@ -156,11 +165,20 @@ void CuptiPmSampler::AddReadings(std::vector<PmReading>& readings) const {
 PmReadings CuptiPmSampler::Take() {
   PmReadings taken;
   for (bool more = true; more;) {
-    const auto decoded = CallCupti(cuptiPmSamplingDecodeData, "cuptiPmSamplingDecodeData",
-                                   {.structSize = CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE,
-                                    .pPmSamplingObject = object_,
-                                    .pCounterDataImage = image_.data(),
-                                    .counterDataImageSize = image_.size()});
+    CUpti_PmSampling_DecodeData_Params decoded = {};
+    decoded.structSize = CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE;
+    decoded.pPmSamplingObject = object_;
+    decoded.pCounterDataImage = image_.data();
+    decoded.counterDataImageSize = image_.size();
+    const CUptiResult result = cuptiPmSamplingDecodeData(&decoded);
+    // CUPTI 13.0 says so of a buffer that is over-full, and the object cannot be started any more.
+    if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
+      taken.buffer_full = true;
+      Disable();
+      Enable();
+      break;
+    }
+    CheckCupti(result, "cuptiPmSamplingDecodeData");
     const std::size_t before = taken.readings.size();
     AddReadings(taken.readings);
     taken.buffer_full = taken.buffer_full || decoded.overflow != 0;

@@ -310,11 +310,11 @@ void Capture(std::span<std::byte> to, const void* from) {
   CheckCuda(cudaMemcpy(to.data(), from, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
-void UnseenCopier::Copy(void* to, const void* from, std::size_t bytes) {
+void CopyUnseen(HostMemory& through, void* to, const void* from, std::size_t bytes) {
   constexpr std::size_t kChunk = std::size_t{64} << 20;
-  if (chunk_.bytes().size() < std::min(bytes, kChunk)) chunk_ = HostMemory(std::min(bytes, kChunk));
+  if (through.bytes().size() < std::min(bytes, kChunk)) through = HostMemory(std::min(bytes, kChunk));
   for (std::size_t done = 0; done < bytes;) {
-    const std::span<std::byte> chunk = chunk_.bytes().first(std::min(bytes - done, kChunk));
+    const std::span<std::byte> chunk = through.bytes().first(std::min(bytes - done, kChunk));
     Capture(chunk, static_cast<const std::byte*>(from) + done);
     CheckCuda(cudaMemcpy(static_cast<std::byte*>(to) + done, chunk.data(), chunk.size(), cudaMemcpyHostToDevice),
               "cudaMemcpy");

@@ -115,14 +115,8 @@ void PoisonOnDevice(const DeviceMemory& memory, NumberFormat format, Poison pois
 /// Memory that no format describes.
 void PoisonBytes(const DeviceMemory& memory);
 
-/// Copies device memory by copy engines, through the host.
-class UnseenCopier {
- public:
-  void Copy(void* to, const void* from, std::size_t bytes);
-
- private:
-  HostMemory chunk_{0};
-};
+/// Copies device memory by copy engines likewise, through page-locked memory, which grows as needed.
+void CopyUnseen(HostMemory& through, void* to, const void* from, std::size_t bytes);
 
 /// A hash of all bytes, which the order of elements changes.
 std::uint64_t HashOnDevice(const DeviceMemory& memory);

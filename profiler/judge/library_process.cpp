@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <sstream>
 
 #include "fa_profile/text.h"
 
@@ -22,13 +24,26 @@ std::vector<std::string> Command(const Question& question) {
   return arguments;
 }
 
-std::vector<std::string> Environment(const Question& question, bool with_gpu) {
-  // The reference of a kernel in Python runs on the GPU. Only memory of cudaMalloc() can be shared with the judge.
-  if (question.in_python) {
-    return {"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False", "PYTORCH_ALLOC_CONF=expandable_segments:False"};
+// The name of the device for CUDA_VISIBLE_DEVICES of a child, which then sees no other.
+std::string VisibleDevice(int device) {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr) return std::to_string(device);
+  std::istringstream names(visible);
+  std::string name;
+  for (int i = 0; i <= device && std::getline(names, name, ','); ++i) {
   }
-  if (with_gpu) return {};
-  return {"CUDA_VISIBLE_DEVICES="};
+  return name;
+}
+
+std::vector<std::string> Environment(const Question& question, bool with_gpu) {
+  // The reference of a kernel in Python runs on the GPU.
+  std::vector<std::string> environment = {
+      "CUDA_VISIBLE_DEVICES=" + (with_gpu || question.in_python ? VisibleDevice(question.device) : std::string())};
+  if (question.in_python) {  // only memory of cudaMalloc() can be shared with the judge
+    environment.insert(environment.end(), {"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False",
+                                           "PYTORCH_ALLOC_CONF=expandable_segments:False"});
+  }
+  return environment;
 }
 
 std::vector<int> Extras(int shared_memory) {
@@ -38,7 +53,7 @@ std::vector<int> Extras(int shared_memory) {
 
 }  // namespace
 
-LibraryProcess::LibraryProcess(const Question& question, bool with_gpu, int shared_memory)
+LibraryProcess::LibraryProcess(const Question& question, bool with_gpu, int shared_memory, Clock::time_point deadline)
     : kernel_(question.in_python ? "kernel " + question.in_python->kernel : "kernel library " + question.library),
       debugger_("gdb --args " + (question.in_python
                                      ? question.in_python->python + " " +
@@ -46,6 +61,7 @@ LibraryProcess::LibraryProcess(const Question& question, bool with_gpu, int shar
                                      : "fa-profile verify --kernel-lib " + question.library)),
       is_referee_(!with_gpu),
       seconds_(question.seconds),
+      deadline_(deadline),
       interrupted_(question.interrupted),
       session_(question.in_python ? question.in_python->python : question.program, Command(question),
                Environment(question, with_gpu), Extras(shared_memory)) {}
@@ -63,7 +79,8 @@ void LibraryProcess::ThrowEnd() {
 
 nlohmann::json LibraryProcess::Ask(const nlohmann::json& task) {
   if (!session_.Send(task.dump())) ThrowEnd();
-  const std::optional<std::string> message = session_.Receive(seconds_, interrupted_);
+  const double left = std::chrono::duration<double>(deadline_ - Clock::now()).count();
+  const std::optional<std::string> message = session_.Receive(std::clamp(left, 0.0, seconds_), interrupted_);
   if (!message) ThrowEnd();
   nlohmann::json answer = nlohmann::json::parse(*message, nullptr, /*allow_exceptions=*/false);
   if (answer.is_object() && answer.contains("error") && answer["error"].is_string()) return answer;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -30,8 +31,11 @@ class CannotJudge : public Error {
 /// is a claim of code in it.
 class LibraryProcess {
  public:
-  /// `shared_memory`: a descriptor for it, or -1. `with_gpu` false: it sees no CUDA device.
-  LibraryProcess(const Question& question, bool with_gpu, int shared_memory);
+  using Clock = std::chrono::steady_clock;
+
+  /// `shared_memory`: a descriptor for it, or -1. `with_gpu` false: it sees no CUDA device; else the question's alone,
+  /// as number 0. Nothing is waited for after the deadline.
+  LibraryProcess(const Question& question, bool with_gpu, int shared_memory, Clock::time_point deadline);
 
   /// Throws ProcessFailed: no answer, or not a JSON object. Throws Error: "interrupted".
   nlohmann::json Ask(const nlohmann::json& task);
@@ -48,6 +52,7 @@ class LibraryProcess {
   std::string debugger_;
   bool is_referee_;
   double seconds_;
+  Clock::time_point deadline_;
   const std::atomic<bool>* interrupted_;
   ChildSession session_;
 };

@@ -126,7 +126,7 @@ void TensorSets::Deliver(const std::vector<std::size_t>& sets) {
   for (const std::size_t set : sets) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const DeviceMemory& drawn = drawn_[set][i];
-      copier_.Copy(sets_[set].tensors[i].get(), drawn.get(), drawn.bytes());
+      CopyUnseen(staging_, sets_[set].tensors[i].get(), drawn.get(), drawn.bytes());
     }
   }
 }

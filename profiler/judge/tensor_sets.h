@@ -97,7 +97,6 @@ class TensorSets {
   };
   std::vector<Captured> captured_;  // of each in compared_, in staging_
   HostMemory staging_{0};
-  UnseenCopier copier_;
   std::size_t bytes_a_set_ = 0;
 };
 

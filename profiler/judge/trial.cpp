@@ -22,11 +22,9 @@ namespace {
 
 constexpr std::size_t kSets = 3;          // take turns
 constexpr std::size_t kInPlaceSets = 16;  // of a kernel that changes its inputs: each is used once a burst
-constexpr double kBurstNs = 3e6;          // 150 readings of the witness
-constexpr int kMostCallsAGraph = 400;
 constexpr int kBurstsARound = 3;
-constexpr double kMostApart = 300;  // calls in separate graphs, one after the other
 constexpr double kSoakSeconds = 1.0;
+constexpr int kOnlyDevice = 0;  // that the other processes see
 
 std::vector<const DeviceMemory*> Pointers(const std::vector<DeviceMemory>& copies) {
   std::vector<const DeviceMemory*> pointers;
@@ -74,31 +72,33 @@ void Trial::Fail(const ProcessFailed& error) {
 // No code of the kernel runs before the GPU was seen idle.
 void Trial::StartProcesses() {
   // The worker of a library makes its CUDA context while the witness opens: both take long.
+  const LibraryProcess::Clock::time_point deadline =
+      LibraryProcess::Clock::now() + std::chrono::milliseconds(std::llround(5e3 * question_.seconds));
   std::future<void> context;
   if (!question_.in_python) {
-    worker_.emplace(question_, /*with_gpu=*/true, -1);
+    worker_.emplace(question_, /*with_gpu=*/true, -1, deadline);
     context = std::async(std::launch::async, [this] {
-      (void)worker_->Require({{"do", "device"}, {"device", question_.device}});
+      (void)worker_->Require({{"do", "device"}, {"device", kOnlyDevice}});
     });
   }
   if (question_.timing) OpenWitness();
   if (context.valid()) context.get();
   if (witness_) {
     const Watched before = witness_->Watch([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
-    alone_on_gpu_ = before.instructions == 0;
+    alone_on_gpu_ = before.counts.instructions == 0;
   }
-  referee_.emplace(question_, /*with_gpu=*/false, shared_.descriptor());
-  if (!worker_) worker_.emplace(question_, /*with_gpu=*/true, -1);
+  referee_.emplace(question_, /*with_gpu=*/false, shared_.descriptor(), deadline);
+  if (!worker_) worker_.emplace(question_, /*with_gpu=*/true, -1, deadline);
 }
 
 // What the kernel takes and gives. False: it refuses the parameters, or fails in its first call.
 bool Trial::Load() {
   std::future<nlohmann::json> description = std::async(std::launch::async, [this] {
-    return referee_->Require({{"do", "describe"}, {"device", question_.device}});
+    return referee_->Require({{"do", "describe"}, {"device", kOnlyDevice}});
   });
   nlohmann::json loaded;
   try {
-    loaded = worker_->Require({{"do", "load"}, {"values", values_}, {"device", question_.device}});
+    loaded = worker_->Require({{"do", "load"}, {"values", values_}, {"device", kOnlyDevice}});
   } catch (const ProcessFailed& error) {
     if (!question_.in_python) throw;  // the library cannot be loaded
     Fail(error);
@@ -110,16 +110,27 @@ bool Trial::Load() {
   if (!answer_.why_not.empty()) return false;
   const double flops = loaded.value("flops", 0.0);
   const double bytes = loaded.value("bytes", 0.0);
-  if (std::isfinite(flops) && flops > 0) answer_.work.flops = flops;
-  if (std::isfinite(bytes) && bytes > 0) answer_.work.bytes = bytes;
+  if (std::isfinite(flops) && flops > 0) evidence_.work.flops = flops;
+  if (std::isfinite(bytes) && bytes > 0) evidence_.work.bytes = bytes;
+  answer_.work = evidence_.work;
   if (question_.in_python) AddOutputs(loaded, {described.at("tolerance").at(0), described.at("tolerance").at(1)});
-  all_fp32_ = described.value("all_fp32", true) &&
-              std::ranges::all_of(statement_.tensors, [&](const TensorDescription& tensor) {
-                const bool is_bytes = question_.in_python && !tensor.is_compared();
-                return is_bytes || tensor.format == NumberFormat::kFp32;
-              });
   MakeSets(loaded.value("workspace_bytes", std::size_t{0}));
+  mostly_fp32_ = question_.in_python ? described.value("mostly_fp32", false) : DrawsMostlyFp32();
   return true;
+}
+
+// A small tensor of another type does not make it a kernel of mixed precision.
+bool Trial::DrawsMostlyFp32() const {
+  constexpr double kMost = 2.0 / 3.0;
+  double fp32 = 0.0;
+  double all = 0.0;
+  for (const Tensor& tensor : sets_->tensors()) {
+    const NumberFormat format = tensor.description.format;
+    if (!tensor.description.is_drawn() || IsInteger(format)) continue;
+    all += static_cast<double>(tensor.elements);
+    if (format == NumberFormat::kFp32) fp32 += static_cast<double>(tensor.elements);
+  }
+  return all > 0 && fp32 >= kMost * all;
 }
 
 void Trial::MakeSets(std::size_t workspace_bytes) {
@@ -136,8 +147,9 @@ void Trial::MakeSets(std::size_t workspace_bytes) {
 
 // All calls of the trial, in rounds of fresh inputs.
 void Trial::Calls() {
-  (void)worker_->Require({{"do", "open"}, {"sets", sets_->Handles()}});
-  Warm();
+  calls_.emplace(question_.in_python.has_value(), gpu_, *worker_, *sets_, witness_, random_);
+  sets_->Draw(random_(), values_, *referee_, shared_);
+  calls_->Prepare();
   const std::size_t sets = std::min(kSets, sets_->count());
   const int rounds = std::max(2, static_cast<int>((static_cast<std::size_t>(question_.draws) + sets - 1) / sets));
   for (int round = 0; round < rounds && answer_.verification.error.empty(); ++round) {
@@ -193,140 +205,10 @@ void Trial::AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance)
   }
 }
 
-// What a library sets up in its first calls, on inputs that are not judged.
-void Trial::Warm() {
-  constexpr int kWarmCalls = 3;
-  sets_->Draw(random_(), values_, *referee_, shared_);
-  sets_->Deliver(Shuffled(1));
-  sets_->Poison(Poison::kMarked, random_());
-  double longest_ns = 0.0;
-  for (int i = 0; i < kWarmCalls; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    Run(Shuffled(1), 0);
-    if (witness_) sets_->Capture(0);  // it watches copies of results too
-    longest_ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-  }
-  // Calls or copies of many milliseconds fill the witness's buffer unless it reads the counters less often.
-  if (witness_ && longest_ns > witness_->longest_ns()) {
-    witness_.reset();
-    witness_.emplace(gpu_, 2 * longest_ns);
-  }
-  single_ = MakeGraphs(1).value("error", std::string()).empty() ? 1 : 0;
-  PlanBursts();
-}
-
-// Graphs of so many calls. The worker may refuse; it tells where they write outside the judge's memory. A library
-// cannot tell which graphs have their outputs overwritten: they are made first or last.
-nlohmann::json Trial::MakeGraphs(int chain) {
-  const bool twice = chain > 1 && !question_.in_python;
-  const bool overwritten_first = twice && random_() % 2 == 0;
-  nlohmann::json made;
-  for (const bool overwritten : {overwritten_first, !overwritten_first}) {
-    if (overwritten && !twice) continue;
-    made = worker_->Ask({{"do", "graph"}, {"chain", chain}, {"overwritten", overwritten}});
-    if (!made.value("error", std::string()).empty()) break;
-  }
-  if (made.contains("outputs")) sets_->TakeOutputs(chain, made["outputs"]);
-  return made;
-}
-
-// How many calls give a burst that the witness times well.
-void Trial::PlanBursts() {
-  chain_ = single_;
-  if (sets_->has_in_place()) return;
-  if (single_ == 0) return PlanCalls();
-  constexpr int kFirstChain = 16;
-  if (!MakeGraphs(kFirstChain).value("error", std::string()).empty()) return;
-  chain_ = kFirstChain;
-  if (!witness_) return;
-  (void)RunWatched(Shuffled(1), kFirstChain);
-  const Watched seen = RunWatched(Shuffled(1), kFirstChain);
-  const auto sets = static_cast<double>(sets_->count());
-  const double call_ns = std::max(seen.busy_ns / (sets * kFirstChain), 200.0);
-  // More would fill the witness's buffer. The other half is for the gaps and for copies of results.
-  apart_calls_ = static_cast<std::size_t>(std::min(kMostApart, witness_->longest_ns() / (2 * call_ns)));
-  const int wanted = std::clamp(static_cast<int>(kBurstNs / (sets * call_ns)), 1, kMostCallsAGraph);
-  repeats_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(kBurstNs / (sets * call_ns * wanted))));
-  if (wanted == kFirstChain) return;
-  if (!MakeGraphs(wanted).value("error", std::string()).empty()) {
-    throw ProcessFailed(fmt::format("{} calls cannot be captured in a CUDA graph, and fewer can", wanted), "");
-  }
-  chain_ = wanted;
-}
-
-// Of calls that cannot be captured.
-void Trial::PlanCalls() {
-  if (!witness_) return;
-  const double calls = static_cast<double>(sets_->count());
-  (void)RunWatched(Shuffled(1), 0);
-  const double call_ns = std::max(RunWatched(Shuffled(1), 0).busy_ns / calls, 1000.0);
-  repeats_ = static_cast<std::size_t>(std::clamp(kBurstNs / (calls * call_ns), 1.0, double{kMostCallsAGraph} / calls));
-}
-
-std::vector<std::size_t> Trial::Shuffled(std::size_t times) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < times * sets_->count(); ++i) order.push_back(i % sets_->count());
-  std::ranges::shuffle(order, random_);
-  return order;
-}
-
-// `deliver`: the worker sees the inputs only when it is watched, so that nothing is computed before.
-Watched Trial::RunWatched(const std::vector<std::size_t>& order, int chain, bool deliver) {
-  Watched seen;
-  if (!witness_) {
-    if (deliver) sets_->Deliver(order);
-    RunUnwatched(order, chain);
-    return seen;
-  }
-  const auto run = [&] {
-    if (deliver) sets_->Deliver(order);
-    const auto start = std::chrono::steady_clock::now();
-    Run(order, chain);
-    wall_ns_ = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-  };
-  seen = witness_->Watch(run, [&] {
-    AskOutputs(chain);
-    sets_->Capture(chain);
-  });
-  sets_->Unpack();
-  return seen;
-}
-
-void Trial::Run(const std::vector<std::size_t>& order, int chain) {
-  (void)worker_->Require({{"do", "run"}, {"order", order}, {"chain", chain}});
-}
-
-void Trial::RunUnwatched(const std::vector<std::size_t>& order, int chain) {
-  Run(order, chain);
-  AskOutputs(chain);
-  sets_->Fetch(chain);
-}
-
-// Calls in Python without a graph allocate their outputs anew.
-void Trial::AskOutputs(int chain) {
-  last_chain_ = chain;
-  if (question_.in_python && chain == 0) {
-    sets_->TakeOutputs(0, worker_->Require({{"do", "outputs"}}).at("outputs"));
-  }
-}
-
-void Trial::Add(Counted& counted, const Watched& seen, double calls) {
-  const double instructions = seen.instructions / calls;
-  counted.lowest_instructions = counted.calls == 0 ? instructions : std::min(counted.lowest_instructions, instructions);
-  counted.highest_instructions = std::max(counted.highest_instructions, instructions);
-  counted.calls += calls;
-  counted.sum.instructions += seen.instructions;
-  counted.sum.tensor_cycles += seen.tensor_cycles;
-  counted.sum.sm_cycles += seen.sm_cycles;
-  counted.sum.complete = counted.sum.complete && seen.complete;
-  counted.sum.quiet_before = counted.sum.quiet_before && seen.quiet_before;
-  counted.sum.quiet_after = counted.sum.quiet_after && seen.quiet_after;
-}
-
 // Every set once, in two parts: a call must not touch the tensors of the others.
 void Trial::RunAlone() {
-  sets_->Fetch(single_);
-  const std::vector<std::size_t> order = Shuffled(1);
+  calls_->FetchAgain();
+  const std::vector<std::size_t> order = calls_->Shuffled(1);
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
   const std::vector<std::size_t> first(order.begin(), middle);
   const std::vector<std::size_t> second(middle, order.end());
@@ -336,18 +218,12 @@ void Trial::RunAlone() {
     const std::vector<std::size_t>& others = part == &first ? second : first;
     std::vector<std::uint64_t> before;
     for (const std::size_t set : others) before.push_back(sets_->ResultHash(set));
-    const Watched seen = RunWatched(*part, single_, /*deliver=*/true);
-    both.instructions += seen.instructions;
-    both.tensor_cycles += seen.tensor_cycles;
-    both.sm_cycles += seen.sm_cycles;
-    both.complete = both.complete && seen.complete;
-    both.quiet_before = both.quiet_before && seen.quiet_before;
-    both.quiet_after = both.quiet_after && seen.quiet_after;
+    both += calls_->Alone(*part);
     for (std::size_t i = 0; i < others.size(); ++i) {
       if (sets_->ResultHash(others[i]) != before[i]) Refuse("a call writes to the tensors of another call");
     }
   }
-  Add(alone_, both, static_cast<double>(order.size()));
+  evidence_.alone.Add(both, static_cast<double>(order.size()));
 }
 
 void Trial::RunBursts() {
@@ -356,46 +232,52 @@ void Trial::RunBursts() {
       if (burst > 0) sets_->RestoreInPlace();
       sets_->Poison(Poison::kRandom, random_());
     }
-    const std::vector<std::size_t> order = Shuffled(repeats_);
-    const Watched seen = RunWatched(order, chain_);
-    const double calls = static_cast<double>(order.size()) * std::max(chain_, 1);
-    Add(timed_, seen, calls);
-    answer_.judgement.calls_a_burst = static_cast<std::int64_t>(calls);
-    answer_.judgement.calls_a_graph = chain_;
+    const WorkerCalls::Burst run = calls_->Timed();
+    evidence_.timed.Add(run.seen, run.calls);
+    answer_.judgement.calls_a_burst = static_cast<std::int64_t>(run.calls);
+    answer_.judgement.calls_a_graph = calls_->calls_a_graph();
     if (!witness_) continue;
-    answer_.judgement.durations_ns.push_back(seen.busy_ns / calls);
-    // The worker's answer comes soon after its last work, at least once.
-    least_idle_ns_ = std::min(least_idle_ns_, wall_ns_ - (chain_ == 0 ? 1.6 : 1.25) * seen.busy_ns);
+    answer_.judgement.durations_ns.push_back(run.seen.busy_ns / run.calls);
+    evidence_.least_idle_ns = std::min(evidence_.least_idle_ns, run.idle_ns);
   }
 }
 
-// A chain whose outputs were overwritten before its last call: that call must write all of them.
-void Trial::RunOverwritten() {
-  if (chain_ <= 1 || question_.in_python) return;
+void Trial::RunApart() {
+  if (!witness_ || !calls_->can_capture() || !calls_->has_chain()) return;
   sets_->Poison(Poison::kRandom, random_());
-  (void)worker_->Require({{"do", "run"}, {"order", Shuffled(1)}, {"chain", chain_}, {"overwritten", true}});
-  sets_->Fetch(chain_);
+  const WorkerCalls::Burst run = calls_->Apart();
+  evidence_.apart_ns = run.seen.busy_ns / run.calls;
+  evidence_.apart_instructions = run.seen.counts.instructions / run.calls;
+  evidence_.timed.sum.complete = evidence_.timed.sum.complete && run.seen.complete;
+}
+
+void Trial::RunOverwritten() {
+  sets_->Poison(Poison::kRandom, random_());
+  (void)calls_->Overwritten();
 }
 
 // The next calls overwrite the results.
-void Trial::KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const {
-  std::vector<DeviceMemory>& copies = kept.emplace_back();
-  for (const std::size_t i : compared_) {
-    copies.emplace_back(sets_->result(set, i).bytes()).CopyFrom(sets_->result(set, i));
+Trial::Results Trial::KeepResults() const {
+  Results kept;
+  for (std::size_t set = 0; set < sets_->count(); ++set) {
+    std::vector<DeviceMemory>& copies = kept.emplace_back();
+    for (const std::size_t i : compared_) {
+      copies.emplace_back(sets_->result(set, i).bytes()).CopyFrom(sets_->result(set, i));
+    }
   }
+  return kept;
 }
 
-// Calls in graphs of their own, one after the other: a graph begins when the one before has ended.
-void Trial::RunApart() {
-  if (!witness_ || single_ == 0 || chain_ == single_) return;
-  sets_->Poison(Poison::kRandom, random_());
-  const std::size_t each = std::max<std::size_t>(1, apart_calls_ / sets_->count());
-  const std::vector<std::size_t> order = Shuffled(each - random_() % (each / 4 + 1));
-  const Watched seen = RunWatched(order, single_);
-  const auto calls = static_cast<double>(order.size());
-  apart_ns_ = seen.busy_ns / calls;
-  apart_instructions_ = seen.instructions / calls;
-  timed_.sum.complete = timed_.sum.complete && seen.complete;
+// The present results are not those of the call alone, bit by bit.
+void Trial::NoteDifference(std::size_t set) {
+  answer_.judgement.same_bits = false;
+  for (std::size_t k = 0; k < compared_.size(); ++k) {
+    const Tensor& tensor = sets_->tensors()[compared_[k]];
+    const DeviceMemory before(tensor.elements * sizeof(double));
+    DecodeOnDevice(alone_[set][k], tensor.description.format, before);
+    const DeviceErrors found = CompareOnDevice(sets_->result(set, compared_[k]), tensor.description.format, before, {});
+    answer_.judgement.largest_difference = std::max(answer_.judgement.largest_difference, found.max_abs_error);
+  }
 }
 
 std::vector<const DeviceMemory*> Trial::Present(std::size_t set) const {
@@ -411,26 +293,23 @@ void Trial::Round(int round) {
   // The last results stay in every third round: nothing tells them from right ones but the new inputs.
   if (round % 3 != 2) sets_->Poison(round % 3 == 0 ? Poison::kMarked : Poison::kRandom, random_());
   RunAlone();
-  std::vector<std::vector<DeviceMemory>> alone;
+  alone_ = KeepResults();
   result_hashes_.clear();
-  for (std::size_t set = 0; set < sets; ++set) {
-    KeepResults(set, alone);
-    result_hashes_.push_back(sets_->ResultHash(set));
-  }
-  std::vector<std::vector<DeviceMemory>> apart;
-  std::vector<std::vector<DeviceMemory>> overwritten;
+  for (std::size_t set = 0; set < sets; ++set) result_hashes_.push_back(sets_->ResultHash(set));
+  Results apart;
+  Results overwritten;
   if (round == 0) {
     RunApart();
-    for (std::size_t set = 0; set < sets; ++set) KeepResults(set, apart);
+    apart = KeepResults();
     RunOverwritten();
-    for (std::size_t set = 0; set < sets; ++set) KeepResults(set, overwritten);
+    overwritten = KeepResults();
   }
   sets_->RestoreInPlace();
   sets_->Poison(round % 2 == 0 ? Poison::kRandom : Poison::kMarked, random_());
   RunBursts();
   for (std::size_t set = 0; set < sets; ++set) {
-    const bool same = sets_->ResultHash(set) == result_hashes_[set];
-    answer_.judgement.same_bits = answer_.judgement.same_bits.value_or(true) && same;
+    if (sets_->ResultHash(set) != result_hashes_[set]) NoteDifference(set);
+    answer_.judgement.same_bits = answer_.judgement.same_bits.value_or(true);
     if (!sets_->InputsAreUnchanged(set) && answer_.verification.where.empty()) {
       answer_.verification.where = "the kernel changed one of its inputs";
     }
@@ -442,11 +321,11 @@ void Trial::Round(int round) {
     if (!answer_.verification.error.empty()) return;
     if (round == 0 && set == 0) {
       FindWeak();
-      FindCoarse(set, alone[set]);
+      FindCoarse(set, alone_[set]);
     }
     ++answer_.verification.draws;
     answer_.judgement.calls += 2;
-    bool right = Matches(set, Pointers(alone[set]), "");
+    bool right = Matches(set, Pointers(alone_[set]), "");
     if (round == 0) {
       right = right && Matches(set, Pointers(apart[set]), " in a separate graph") &&
               Matches(set, Pointers(overwritten[set]), " in the last call of a chain");
@@ -517,30 +396,38 @@ void Trial::FindWeak() {
   }
 }
 
-// Where every tensor is fp32 and tensor cores worked: do the results have the error of inputs rounded to TF32? A kernel
-// that splits numbers into several TF32 parts does not. Leaves shared_ changed.
+// Where fp32 is computed with and tensor cores worked: do the results have the error of inputs rounded to TF32? A
+// kernel that splits numbers into several TF32 parts does not. Leaves shared_ changed.
 void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results) {
   constexpr int kTf32Bits = 10;
   constexpr std::size_t kFewResults = 32;  // the error of so few says nothing of its cause
   constexpr double kPart = 0.3;
   const std::vector<Tensor>& tensors = sets_->tensors();
   std::size_t count = 0;
-  for (const std::size_t i : compared_) count += tensors[i].elements;
-  const bool tensor_cores = alone_.sum.tensor_cycles > kTensorPart * alone_.sum.sm_cycles;
-  if (!all_fp32_ || !tensor_cores || count < kFewResults || question_.accept_weak_tolerance) return;
+  for (const std::size_t i : compared_) {
+    const NumberFormat format = tensors[i].description.format;
+    if (!IsInteger(format) && format != NumberFormat::kFp32) return;
+    if (format == NumberFormat::kFp32) count += tensors[i].elements;
+  }
+  const bool tensor_cores =
+      evidence_.alone.sum.counts.tensor_cycles > kTensorPart * evidence_.alone.sum.counts.sm_cycles;
+  if (!mostly_fp32_ || !tensor_cores || count < kFewResults || question_.accept_weak_tolerance) return;
   std::vector<std::vector<double>> exact;
   for (const std::size_t i : compared_) exact.emplace_back(shared_[i].begin(), shared_[i].end());
   for (std::size_t i = 0; i < tensors.size() && !question_.in_python; ++i) {
+    const NumberFormat format = tensors[i].description.format;
     if (!tensors[i].description.is_drawn()) continue;
     const DeviceMemory decoded(shared_[i].size_bytes());
-    DecodeOnDevice(sets_->Drawn(set, i), NumberFormat::kFp32, decoded);
+    DecodeOnDevice(sets_->Drawn(set, i), format, decoded);
     decoded.Download(std::as_writable_bytes(shared_[i]));
+    if (format != NumberFormat::kFp32) continue;
     for (double& value : shared_[i]) value = RoundToBits(kTf32Bits, value);
   }
   (void)referee_->Require(ReferenceTask(set, kTf32Bits));
   double of_rounding = 0.0;
   double of_kernel = 0.0;
   for (std::size_t k = 0; k < compared_.size(); ++k) {
+    if (tensors[compared_[k]].description.format != NumberFormat::kFp32) continue;
     std::vector<float> given(exact[k].size());
     results[k].Download(std::as_writable_bytes(std::span(given)));
     for (std::size_t i = 0; i < exact[k].size(); ++i) {
@@ -549,7 +436,7 @@ void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results
     }
   }
   if (std::sqrt(of_kernel) < kPart * std::sqrt(of_rounding) || of_rounding == 0.0) return;
-  Refuse("all tensors are fp32, and the results have the error of TF32: tensor cores multiply 11 bits of them");
+  Refuse("the inputs are fp32, and the results have the error of TF32: tensor cores multiply 11 bits of them");
 }
 
 // Compares with what the set's calls must give. `when`: for the place of an error.
@@ -589,7 +476,7 @@ void Trial::CompareSoaked() {
   for (std::size_t set = 0; set < expected_.size(); ++set) {
     ++answer_.judgement.calls;
     if (sets_->ResultHash(set) == result_hashes_[set]) continue;  // the bits of a result that was found right
-    answer_.judgement.same_bits = false;
+    NoteDifference(set);
     if (!Matches(set, Present(set), fmt::format(" in call {} after the timing", answer_.judgement.calls))) {
       ++answer_.judgement.wrong_calls;
     }
@@ -607,12 +494,12 @@ void Trial::Soak() {
     sets_->RestoreInPlace();
     sets_->Poison(Poison::kRandom, random_());
     std::ranges::shuffle(order, random_);
-    RunUnwatched(order, single_);
+    calls_->Unwatched(order);
     CompareSoaked();
   }
   // A write that comes late: the results must still be there when the device has been idle.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  sets_->Fetch(last_chain_);
+  calls_->FetchAgain();
   for (std::size_t set = 0; set < expected_.size(); ++set) {
     if (!Matches(set, Present(set), ", some time after the call had ended")) ++answer_.judgement.wrong_calls;
   }

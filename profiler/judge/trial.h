@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -10,15 +9,11 @@
 #include "fa_profile/judge.h"
 #include "library_process.h"
 #include "tensor_sets.h"
+#include "weigh_time.h"
 #include "witness.h"
+#include "worker_calls.h"
 
 namespace fa_profile::judge {
-
-/// Of the SM cycles. Fewer cycles of tensor pipes are noise: kernels without matrix products have some.
-inline constexpr double kTensorPart = 0.02;
-
-/// Of the instructions of a call: as much as they may differ from round to round and still explain a difference.
-inline constexpr double kMostSpread = 0.1;
 
 /// One trial of a kernel: rounds of fresh inputs. In each the worker computes calls alone and then bursts of calls, all
 /// on the judge's tensors; the judge reads the results, and only then asks the referee what they must be.
@@ -28,39 +23,26 @@ class Trial {
   Answer Run();
 
  private:
-  /// Counters per call, and how the timed ones differ.
-  struct Counted {
-    double calls = 0;
-    Watched sum;
-    double lowest_instructions = 0;  ///< of a call, over the rounds
-    double highest_instructions = 0;
-  };
+  /// Of each set, the tensors that are compared.
+  using Results = std::vector<std::vector<DeviceMemory>>;
 
   void StartProcesses();
   void OpenWitness();
   bool Load();
   void Fail(const ProcessFailed& error);
+  bool DrawsMostlyFp32() const;
   void MakeSets(std::size_t workspace_bytes);
   void Calls();
   void AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance);
-  nlohmann::json MakeGraphs(int chain);
   std::vector<std::size_t> ArrayCounts() const;
   nlohmann::json ReferenceTask(std::size_t set, int bits) const;
-  void Warm();
-  void PlanBursts();
-  void PlanCalls();
   void Round(int round);
-  void KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const;
-  Watched RunWatched(const std::vector<std::size_t>& order, int chain, bool deliver = false);
-  void Run(const std::vector<std::size_t>& order, int chain);
-  void RunUnwatched(const std::vector<std::size_t>& order, int chain);
-  void AskOutputs(int chain);
+  Results KeepResults() const;
+  void NoteDifference(std::size_t set);
   void RunAlone();
   void RunBursts();
   void RunApart();
   void RunOverwritten();
-  std::vector<std::size_t> Shuffled(std::size_t times);
-  void Add(Counted& counted, const Watched& seen, double calls);
   void Expect(std::size_t set);
   bool Matches(std::size_t set, const std::vector<const DeviceMemory*>& results, const std::string& when);
   std::vector<const DeviceMemory*> Present(std::size_t set) const;
@@ -70,6 +52,8 @@ class Trial {
   void CompareSoaked();
   void Refuse(const std::string& reason);
   void WeighTime();
+  std::string Elsewhere();
+  bool StillBusy();
   void CompareDraws();
   void Conclude();
 
@@ -84,25 +68,17 @@ class Trial {
   std::optional<LibraryProcess> worker_;
   std::optional<TensorSets> sets_;
   std::optional<Witness> witness_;
+  std::optional<WorkerCalls> calls_;
   std::vector<double> tolerance_parts_;               // of each tensor's tolerance that is applied
   std::vector<std::size_t> compared_;                 // which tensors are
   nlohmann::json outputs_ = nlohmann::json::array();  // of a kernel in Python, as the worker described them
-  bool all_fp32_ = false;
-  std::vector<std::vector<DeviceMemory>> expected_;  // of a set's compared tensors: float64
-  std::vector<std::uint64_t> result_hashes_;         // of the last round, of a call alone
-  int single_ = 1;                                   // `chain` of a call alone: 0 where the launch cannot be captured
-  int chain_ = 1;
-  double wall_ns_ = 0.0;  // of the last calls that were watched, from the question to the worker's answer
-  double least_idle_ns_ = std::numeric_limits<double>::infinity();  // of the timed bursts: wall_ns_ less the busy time
-  int last_chain_ = 0;                                              // of the last calls
-  std::size_t repeats_ = 1;
-  std::size_t apart_calls_ = 0;  // how many RunApart() makes
-  Counted alone_;
-  Counted timed_;
+  bool mostly_fp32_ = false;                          // what it computes with
+  Results expected_;                                  // float64
+  Results alone_;                                     // of the last round, of calls alone
+  std::vector<std::uint64_t> result_hashes_;          // of alone_
+  TimeEvidence evidence_;
   bool alone_on_gpu_ = true;
   std::string why_no_witness_ = "it was not timed";
-  double apart_ns_ = 0.0;                       // of a call in a separate graph: no other can overlap it
-  double apart_instructions_ = 0.0;             // of such a call
   std::vector<std::uint64_t> drawn_;            // hashes of the inputs of all rounds
   std::vector<std::uint64_t> expected_hashes_;  // of all compared tensors of a draw
   std::string refused_;

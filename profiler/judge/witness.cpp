@@ -1,33 +1,77 @@
 #include "witness.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <cmath>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include "fa_profile/error.h"
 
 namespace fa_profile::judge {
 namespace {
 
-// One group of counters, which share a pass.
-const std::string kInstructions = "TPC.TriageCompute.sm__inst_executed_realtime.sum";
-const std::string kSmCycles = "TPC.TriageCompute.sm__cycles_active.sum";
-const std::string kTensorCycles = "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum";
+// Counters that share a pass (GH100). Chips of other generations lack some of the later ones.
+struct Counter {
+  const char* metric;
+  DeviceCount::Field value;
+};
+constexpr Counter kCounters[] = {
+    {"TPC.TriageCompute.sm__inst_executed_realtime.sum", &DeviceCounts::instructions},
+    {"TPC.TriageCompute.sm__cycles_active.sum", &DeviceCounts::sm_cycles},
+    {"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum", &DeviceCounts::tensor_cycles},
+    {"TPC.TriageCompute.sm__pipe_fp64_cycles_active_realtime.sum", &DeviceCounts::fp64_cycles},
+    {"lts__t_sectors_srcunit_tex.sum", &DeviceCounts::l2_sectors},
+    {"dramc__sectors_op_read.sum", &DeviceCounts::dram_sectors},
+};
+constexpr std::size_t kNeeded = 3;  // without these there is no witness
 
 constexpr std::int64_t kShortestIntervalNs = 20'000;  // 5 us overflows the hardware's buffer
-constexpr double kMostReadings = 4000;                // of one piece of work: 64 MiB hold over 5,000 (H100)
+constexpr double kMostReadings = 2400;                // of one piece of work: 64 MiB hold 2,900 (H100)
 constexpr std::int64_t kSettleNs = 200'000;           // of silence at either end
 // Fewer cycles in a reading do not count as work: an idle GPU shows none at all.
 constexpr double kQuietCycles = 1000;
 
 double Value(const collect::PmReading& reading, const std::string& metric) {
   const auto found = reading.metrics.find(metric);
-  return found == reading.metrics.end() ? 0.0 : found->second;
+  return found == reading.metrics.end() || std::isnan(found->second) ? 0.0 : found->second;
 }
 
-bool IsBusy(const collect::PmReading& reading) { return Value(reading, kSmCycles) >= kQuietCycles; }
+DeviceCounts CountsOf(const collect::PmReading& reading) {
+  DeviceCounts counts;
+  for (const Counter& counter : kCounters) counts.*counter.value = Value(reading, counter.metric);
+  return counts;
+}
+
+double SmCycles(const collect::PmReading& reading) { return Value(reading, kCounters[1].metric); }
+
+bool IsBusy(const collect::PmReading& reading) { return SmCycles(reading) >= kQuietCycles; }
+
+// With as many of the counters as the chip has.
+std::unique_ptr<collect::PmSampler> Open(collect::GpuApi& gpu, std::int64_t interval_ns) {
+  std::vector<std::string> metrics;
+  for (const Counter& counter : kCounters) metrics.emplace_back(counter.metric);
+  while (metrics.size() > kNeeded) {
+    try {
+      return gpu.OpenPmSampler(metrics, interval_ns);
+    } catch (const Error&) {
+      metrics.pop_back();
+    }
+  }
+  return gpu.OpenPmSampler(metrics, interval_ns);
+}
 
 }  // namespace
+
+Watched& operator+=(Watched& sum, const Watched& more) {
+  sum.counts += more.counts;
+  sum.busy_ns += more.busy_ns;
+  sum.quiet_before = sum.quiet_before && more.quiet_before;
+  sum.quiet_after = sum.quiet_after && more.quiet_after;
+  sum.complete = sum.complete && more.complete;
+  return sum;
+}
 
 Watched SumReadings(const collect::PmReadings& taken, std::int64_t interval_ns, std::int64_t settle_ns) {
   Watched sum;
@@ -45,20 +89,18 @@ Watched SumReadings(const collect::PmReadings& taken, std::int64_t interval_ns, 
   sum.quiet_after = readings.back().end_ns - last->end_ns >= settle_ns / 2;
   double fullest = 0;
   for (auto reading = first; reading <= last; ++reading) {
-    sum.instructions += Value(*reading, kInstructions);
-    sum.tensor_cycles += Value(*reading, kTensorCycles);
-    sum.sm_cycles += Value(*reading, kSmCycles);
-    fullest = std::max(fullest, Value(*reading, kSmCycles));
+    sum.counts += CountsOf(*reading);
+    fullest = std::max(fullest, SmCycles(*reading));
   }
   // The first and the last reading were busy for a part of their time: as much as their cycles are of a full one's.
-  const double idle_parts = 2.0 - (Value(*first, kSmCycles) + Value(*last, kSmCycles)) / fullest;
+  const double idle_parts = 2.0 - (SmCycles(*first) + SmCycles(*last)) / fullest;
   sum.busy_ns = static_cast<double>(last->end_ns - first->start_ns) - static_cast<double>(interval_ns) * idle_parts;
   return sum;
 }
 
 Witness::Witness(collect::GpuApi& gpu, double longest_ns)
     : interval_ns_(std::max(kShortestIntervalNs, static_cast<std::int64_t>(longest_ns / kMostReadings))),
-      sampler_(gpu.OpenPmSampler(std::array{kInstructions, kSmCycles, kTensorCycles}, interval_ns_)) {}
+      sampler_(Open(gpu, interval_ns_)) {}
 
 double Witness::longest_ns() const { return static_cast<double>(interval_ns_) * kMostReadings; }
 

@@ -5,19 +5,21 @@
 #include <memory>
 
 #include "fa_profile/gpu_api.h"
+#include "fa_profile/judgement.h"
 
 namespace fa_profile::judge {
 
 /// What the whole device did while something ran, as its counters tell: of every process, stream and thread.
 struct Watched {
-  double instructions = 0;   ///< warp instructions that SMs executed
-  double tensor_cycles = 0;  ///< cycles of tensor pipes, summed over SMs
-  double sm_cycles = 0;      ///< cycles in which an SM held a warp, summed over SMs
-  double busy_ns = 0;        ///< from the first such cycle to the last
+  DeviceCounts counts;
+  double busy_ns = 0;        ///< from the first cycle in which an SM held a warp to the last
   bool quiet_before = true;  ///< nothing ran from the start of watching to the beginning of `work`
   bool quiet_after = true;   ///< nothing ran at the end of watching
   bool complete = true;      ///< no reading was lost
 };
+
+/// Of two pieces of work: the sum of what they did, and whether all was well with both.
+Watched& operator+=(Watched& sum, const Watched& more);
 
 /// Samples the counters of the whole device from this process. Only one may exist on a GPU, and no other profiler.
 /// (PM sampling: a process without any work counts another's instructions exactly, its busy time to 0.5 %.)

@@ -14,6 +14,11 @@ using Verdict = Judgement::Verdict;
 constexpr std::array kNames = {std::pair{Verdict::kCertified, "certified"}, std::pair{Verdict::kWrong, "wrong"},
                                std::pair{Verdict::kRefused, "refused"}, std::pair{Verdict::kCannotSay, "cannot say"}};
 
+constexpr DeviceCount kDeviceCounts[] = {
+    {"instructions", &DeviceCounts::instructions}, {"tensor_cycles", &DeviceCounts::tensor_cycles},
+    {"sm_cycles", &DeviceCounts::sm_cycles},       {"fp64_cycles", &DeviceCounts::fp64_cycles},
+    {"l2_sectors", &DeviceCounts::l2_sectors},     {"dram_sectors", &DeviceCounts::dram_sectors}};
+
 // With so many significant digits.
 std::string Digits(int digits, double value) {
   std::array<char, 40> text{};
@@ -24,6 +29,18 @@ std::string Digits(int digits, double value) {
 std::string Microseconds(double ns) { return Digits(4, ns / 1e3) + " us"; }
 
 }  // namespace
+
+std::span<const DeviceCount> AllDeviceCounts() { return kDeviceCounts; }
+
+DeviceCounts& operator+=(DeviceCounts& sum, const DeviceCounts& more) {
+  for (const DeviceCount& count : kDeviceCounts) sum.*count.value += more.*count.value;
+  return sum;
+}
+
+DeviceCounts operator/(DeviceCounts counts, double calls) {
+  for (const DeviceCount& count : kDeviceCounts) counts.*count.value /= calls;
+  return counts;
+}
 
 std::string ToString(Verdict verdict) {
   return std::ranges::find(kNames, verdict, &std::pair<Verdict, const char*>::first)->second;
@@ -62,7 +79,10 @@ std::string Describe(const Judgement& judgement) {
     const double most = 1.0 - std::pow(0.05, 1.0 / static_cast<double>(judgement.calls));
     text += " (95 %: under " + Digits(2, 100.0 * most) + " %)";
   }
-  if (judgement.same_bits == false) text += "; equal inputs give other bits";
+  if (judgement.same_bits == false) {
+    text +=
+        "; not deterministic: equal inputs give results up to " + Digits(3, judgement.largest_difference) + " apart";
+  }
   if (!judgement.weak_tolerance.empty()) text += "; weak tolerance, which also accepts " + judgement.weak_tolerance;
   return text;
 }
@@ -79,7 +99,7 @@ std::string WhyNotAsCertified(const Judgement& judgement, const MeasuredCall& me
     return "the measured time " + Microseconds(*measured.median_ns) + " is not the certified " +
            Microseconds(*certified_ns) + kOtherwise;
   }
-  const double executed = std::min(judgement.instructions, judgement.timed_instructions);
+  const double executed = std::min(judgement.verified.instructions, judgement.timed.instructions);
   if (measured.instructions && *measured.instructions < kLeastInstructions * executed) {
     return "a measured call executes " + Digits(4, *measured.instructions) + " instructions, a certified one " +
            Digits(4, executed) + kOtherwise;

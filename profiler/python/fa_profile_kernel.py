@@ -734,6 +734,14 @@ def run(kernel, options, answers):
     answers.write(ran={"case": case, "calls": calls + COUNTED_CALLS, "counted_calls": COUNTED_CALLS})
 
 
+def imported_from(folder, kernel_file):
+    """Files of modules in the folder or below, relative to it, but for the kernel's own."""
+    files = {pathlib.Path(one.__file__).resolve() for one in list(sys.modules.values()) if getattr(one, "__file__", None)}
+    files -= {pathlib.Path(__file__).resolve(), pathlib.Path(kernel_file).resolve()}
+    below = [one.relative_to(folder) for one in files if one.is_relative_to(folder)]
+    return sorted(str(one) for one in below if "site-packages" not in one.parts)
+
+
 def describe(kernel, options, answers):
     del options
     digest = hashlib.sha256(kernel.contract().encode("utf-8", "replace")).hexdigest()
@@ -744,6 +752,7 @@ def describe(kernel, options, answers):
             "cases": list(kernel.shapes),
             "tolerance": list(kernel.tolerance),
             "contract": digest,
+            "sources": imported_from(pathlib.Path(kernel.file).resolve().parent, kernel.file),
         }
     )
 

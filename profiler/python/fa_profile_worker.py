@@ -8,6 +8,7 @@ no answer: it checks what it can from outside. What differs from a library:
   graph, chain      -> also `outputs`: where the captured calls write, for each set
   outputs           -> likewise, of the last calls without a graph
   draw, seed, tensor-> inputs() with another seed; where the tensor is
+  trace             -> `kernels`: those of a call of each set with their streams, if there are several
   reference, seed, counts, places, round_bits -> the reference of that draw, to the shared memory (descriptor 4)
 
 Everything that inputs() gives but tensors on the GPU is that of its first call, seed FIRST_SEED.
@@ -99,6 +100,13 @@ def tensor_json(name, format_number, role, shape, draw, tolerance):
     }
 
 
+def mostly_fp32(tensors):
+    """A small tensor of another type does not make it a kernel of mixed precision."""
+    elements = sum(one.numel() for one in tensors)
+    fp32 = sum(one.numel() for one in tensors if type_name(one) == "float32")
+    return elements > 0 and 3 * fp32 >= 2 * elements
+
+
 def layouts_of(tensors):
     return [(one.shape, one.stride(), one.dtype, one.requires_grad) for one in tensors]
 
@@ -134,6 +142,7 @@ class Server:
             "graph": self.graph,
             "run": self.run,
             "outputs": self.outputs,
+            "trace": self.trace,
             "draw": self.draw,
             "reference": self.reference,
         }
@@ -178,7 +187,7 @@ class Server:
             "has_reference": True,
             "has_check": False,
             "tolerance": list(self.kernel.tolerance),
-            "all_fp32": bool(floats) and all(type_name(one) == "float32" for one in floats),
+            "mostly_fp32": mostly_fp32(floats),
         }
 
     def drawn(self, seed):
@@ -387,6 +396,19 @@ class Server:
         return {"outputs": [self.views(self.kept[number]) if number in self.kept else [] for number in range(len(self.sets))]}
 
 
+    def trace(self, asked):
+        del asked
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+            for arguments in self.sets:
+                self.call(arguments)
+            torch.cuda.synchronize()
+        events = profile.profiler.kineto_results.events()
+        found = {(one.device_resource_id(), one.name()) for one in events if one.device_type().name == "CUDA"}
+        if len({stream for stream, _ in found}) < 2:
+            return {"kernels": []}
+        return {"kernels": [f"{name[:60]} on stream {stream}" for stream, name in sorted(found)]}
+
+
 def serve(server, channel):
     while True:
         try:
@@ -409,12 +431,23 @@ def serve(server, channel):
         channel.send(json.dumps({"error": "", **answer}).encode())
 
 
+def close_memory():
+    """Of the referee, which alone has the shared memory: the worker is a process of the same user."""
+    PR_SET_DUMPABLE = 4
+    try:
+        os.fstat(SHARED)
+    except OSError:
+        return
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description="A part of fa-profile --kernel-py; not to be started by hand")
     parser.add_argument("--kernel", required=True)
     parser.add_argument("--case", required=True)
     options = parser.parse_args(arguments)
     runner.end_with_parent()
+    close_memory()
     os.dup2(2, 1)  # what the kernel prints is not fa-profile's report
     channel = socket.socket(fileno=CHANNEL)
     try:

@@ -217,7 +217,8 @@ PythonDescription PythonRunner::Describe() const {
   const std::vector<JsonNode> tolerance = described.At("tolerance").Items(2);
   if (tolerance.size() != 2) described.Fail("the tolerance must be two numbers");
   PythonDescription description{described.At("cases").Texts(kMostCases), described.At("contract").Text(),
-                                tolerance.front().Number(), tolerance.back().Number()};
+                                tolerance.front().Number(), tolerance.back().Number(),
+                                described.At("sources").Texts(kMostCases)};
   const std::set<std::string> unique(description.cases.begin(), description.cases.end());
   if (unique.empty() || unique.size() != description.cases.size())
     described.Fail("cases must be unique, and one at least");

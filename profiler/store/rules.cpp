@@ -85,14 +85,11 @@ void CheckContent(const Subject& subject, const Verification& verification) {
 
 void CheckContent(const Subject& subject, const Judgement& judgement) {
   for (const double duration_ns : judgement.durations_ns) subject.RequireNotNegative("duration_ns", duration_ns);
-  for (const auto& [field, value] : {std::pair{"instructions", judgement.instructions},
-                                     {"timed_instructions", judgement.timed_instructions},
-                                     {"tensor_cycles", judgement.tensor_cycles},
-                                     {"timed_tensor_cycles", judgement.timed_tensor_cycles},
-                                     {"sm_cycles", judgement.sm_cycles},
-                                     {"timed_sm_cycles", judgement.timed_sm_cycles}}) {
-    subject.RequireNotNegative(field, value);
+  for (const DeviceCount& count : AllDeviceCounts()) {
+    subject.RequireNotNegative(count.name, judgement.verified.*count.value);
+    subject.RequireNotNegative(std::string("timed_") + count.name, judgement.timed.*count.value);
   }
+  subject.RequireNotNegative("largest_difference", judgement.largest_difference);
   if (judgement.wrong_calls > judgement.calls) {
     subject.Refuse("wrong_calls", std::to_string(judgement.wrong_calls),
                    "there were " + std::to_string(judgement.calls) + " calls");

@@ -190,6 +190,23 @@ constexpr Column NameText(const char* note, const char* type = "TEXT NOT NULL") 
   return column;
 }
 
+template <auto kPart, auto kCount>
+constexpr Column CountOfCall(const char* name, const char* note) {
+  return {.name = name,
+          .type = "REAL NOT NULL",
+          .note = note,
+          .write = [](Statement& to, const void* row) { to.Bind(As<Judgement>(row).*kPart.*kCount); },
+          .read = [](Statement& from, void* row) { from.Read(As<Judgement>(row).*kPart.*kCount); }};
+}
+template <auto kCount>
+constexpr Column Verified(const char* name, const char* note = "") {
+  return CountOfCall<&Judgement::verified, kCount>(name, note);
+}
+template <auto kCount>
+constexpr Column Timed(const char* name, const char* note = "") {
+  return CountOfCall<&Judgement::timed, kCount>(name, note);
+}
+
 constexpr Column VerdictName(const char* name, const char* note) {
   return {.name = name,
           .type = "TEXT NOT NULL",
@@ -609,7 +626,8 @@ template <>
 const Table TableOf<Judgement>::kTable = {
     "judgement",
     "what the judge found of a case of a kernel library ([honest.md](honest.md))",
-    {RowNumber(), Reference<&Judgement::case_id, Case>("case_id"),
+    {RowNumber(),
+     Reference<&Judgement::case_id, Case>("case_id"),
      VerdictName("verdict", "`certified`, `wrong`, `refused`, `cannot say`"),
      Field<&Judgement::reason>("reason", "one sentence; empty: certified"),
      Field<&Judgement::calls>("calls", "compared with the reference, every element"),
@@ -620,12 +638,21 @@ const Table TableOf<Judgement>::kTable = {
      Field<&Judgement::calls_a_burst>("calls_a_burst"),
      Field<&Judgement::calls_a_graph>("calls_a_graph", "in the bursts; 0: the launches were not captured"),
      Field<&Judgement::sets>("sets", "of tensors, which take turns"),
-     Field<&Judgement::instructions>("instructions", "of a verified call alone: warp instructions of the whole device"),
-     Field<&Judgement::timed_instructions>("timed_instructions", "of a call in the bursts"),
-     Field<&Judgement::tensor_cycles>("tensor_cycles", "likewise: of tensor pipes, summed over SMs"),
-     Field<&Judgement::timed_tensor_cycles>("timed_tensor_cycles"),
-     Field<&Judgement::sm_cycles>("sm_cycles", "likewise: in which an SM held a warp, summed over SMs"),
-     Field<&Judgement::timed_sm_cycles>("timed_sm_cycles")},
+     Verified<&DeviceCounts::instructions>("instructions",
+                                           "of a verified call alone: warp instructions of the whole device"),
+     Timed<&DeviceCounts::instructions>("timed_instructions", "of a call in the bursts"),
+     Verified<&DeviceCounts::tensor_cycles>("tensor_cycles", "likewise: of tensor pipes, summed over SMs"),
+     Timed<&DeviceCounts::tensor_cycles>("timed_tensor_cycles"),
+     Verified<&DeviceCounts::sm_cycles>("sm_cycles", "likewise: in which an SM held a warp, summed over SMs"),
+     Timed<&DeviceCounts::sm_cycles>("timed_sm_cycles"),
+     Since(8, Verified<&DeviceCounts::fp64_cycles>("fp64_cycles", "likewise: of pipes for double precision")),
+     Since(8, Timed<&DeviceCounts::fp64_cycles>("timed_fp64_cycles")),
+     Since(8, Verified<&DeviceCounts::l2_sectors>("l2_sectors", "likewise: of 32 bytes, between SMs and L2")),
+     Since(8, Timed<&DeviceCounts::l2_sectors>("timed_l2_sectors")),
+     Since(8, Verified<&DeviceCounts::dram_sectors>("dram_sectors", "likewise: of 32 bytes, read from DRAM")),
+     Since(8, Timed<&DeviceCounts::dram_sectors>("timed_dram_sectors")),
+     Since(8, Field<&Judgement::largest_difference>("largest_difference", "between results for equal inputs")),
+     Since(8, Field<&Judgement::conditions>("conditions", "element types, pipes that worked, and what L2 held"))},
     7};
 
 template <>

@@ -1,5 +1,7 @@
 #include "fa_profile/launch_gate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -10,6 +12,7 @@
 
 #include "fa_profile/notice.h"
 #include "fa_profile/quiet_writes.h"
+#include "fa_profile/stack_room.h"
 
 namespace fa_profile::collect {
 namespace {
@@ -63,7 +66,7 @@ LaunchGate::Way LaunchGate::Enter(const LaunchCall& call) noexcept {
   sampling_end_.OnLaunch();
   const bool counts = CountsLaunches() && program_.api.Records();
   if (counts) Count(call, 1);
-  if (sampling_end_.due() && program_.api.Records()) EndSamplingAtLaunch();
+  if (sampling_end_.due() && program_.api.Records() && HasStack()) EndSamplingAtLaunch();
   const bool selected = measuring_ != Measuring::kNothing && Selects(call);
   if (measuring_ == Measuring::kNothing || (recording_ == Recording::kOpen && !MeasuresLocked())) {
     const bool asks = measuring_ != Measuring::kNothing && program_.filter.asks();
@@ -89,7 +92,7 @@ LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
         return LaunchUse::kNone;
       }
     }
-    if (MeasuresLocked() && program_.api.Records()) {
+    if (MeasuresLocked() && program_.api.Records() && HasStack()) {
       if (const LaunchUse use = Begin(call, selected); use != LaunchUse::kNone) return use;
     }
   } catch (const std::exception& error) {
@@ -97,6 +100,13 @@ LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
   }
   AddMeasuringTime(alone_.began_ns);  // of a wait
   return LaunchUse::kNone;
+}
+
+// CUPTI would overflow the stack of some threads.
+bool LaunchGate::HasStack() {
+  const bool has = StackRoom() >= kLeastStackRoom;
+  if (!has) ++without_stack_;
+  return has;
 }
 
 LaunchUse LaunchGate::Begin(const LaunchCall& call, bool selected) {
@@ -375,6 +385,11 @@ std::vector<DataLoss> LaunchGate::Finish() {
   if (const std::int64_t busy = program_.idle.failed(); busy > 0) {
     losses.push_back({"launch_not_measured", "launches while the GPU was busy with other work",
                       "to measure one, the GPU must become idle within 0.2 s (1.6 s after several tries)", busy});
+  }
+  if (without_stack_ > 0) {
+    losses.push_back({"launch_not_measured", "launches on a small stack",
+                      fmt::format("to measure one, its thread must have {} KiB of stack left", kLeastStackRoom >> 10U),
+                      without_stack_});
   }
   return losses;
 }

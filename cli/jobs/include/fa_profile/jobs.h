@@ -136,17 +136,24 @@ struct VerifyJob {
   std::string receipt;  ///< file to write, of the one kernel library; empty: none
 };
 
-/// Compares every kernel with its reference, and prints a line for each. False: one is not correct.
-bool VerifyKernels(const VerifyJob& job);
+enum class Correctness {
+  kCorrect,
+  kNotCorrect,  ///< a result is wrong, or a time is not that of the work
+  kNoVerdict,   ///< results are right, and of a time nothing can be said
+};
+
+/// Compares every kernel with its reference, and prints a line for each.
+Correctness VerifyKernels(const VerifyJob& job);
 
 struct VerifyPythonJob {
   PythonOptions python;
   Judging judging;
   int device = 0;
+  std::string receipt;  ///< file to write; empty: none
 };
 
 /// The same of a function in Python, with its own reference; in every build.
-bool VerifyPythonKernel(const VerifyPythonJob& job);
+Correctness VerifyPythonKernel(const VerifyPythonJob& job);
 
 /// The child process that loads one kernel library for its parent (library_child.h), and verifies its kernel at the
 /// shape, if there is one.
@@ -157,7 +164,8 @@ bool VerifyPythonKernel(const VerifyPythonJob& job);
 
 struct ReceiptJob {
   std::string file;
-  std::string library;
+  std::string library;  ///< empty: `python`
+  PythonOptions python;
   std::vector<std::string> tensor_files;  ///< "TENSOR=FILE"
   int device = 0;
 };

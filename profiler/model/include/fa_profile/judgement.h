@@ -2,10 +2,32 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace fa_profile {
+
+/// What a whole GPU did, of all processes and streams; or the part of it that falls to one call.
+struct DeviceCounts {
+  double instructions = 0.0;   ///< warp instructions
+  double tensor_cycles = 0.0;  ///< of tensor pipes, summed over SMs
+  double sm_cycles = 0.0;      ///< in which an SM held a warp, summed over SMs
+  double fp64_cycles = 0.0;    ///< of pipes for double precision, summed over SMs
+  double l2_sectors = 0.0;     ///< of 32 bytes, that SMs read from L2 or wrote to it; 0 where the chip does not tell
+  double dram_sectors = 0.0;   ///< of 32 bytes, read from DRAM; 0 where the chip does not tell
+};
+
+/// A field of DeviceCounts and its name in files.
+struct DeviceCount {
+  using Field = double DeviceCounts::*;
+  const char* name;
+  Field value;
+};
+std::span<const DeviceCount> AllDeviceCounts();
+
+DeviceCounts& operator+=(DeviceCounts& sum, const DeviceCounts& more);
+DeviceCounts operator/(DeviceCounts counts, double calls);
 
 /// What the judge found (profiler/judge): whether a kernel is correct where it is timed, and how long a call takes by
 /// counters of the whole device, which the kernel cannot reach.
@@ -22,17 +44,16 @@ struct Judgement {
   std::int64_t calls = 0;            ///< compared with the reference, every element
   std::int64_t wrong_calls = 0;      ///< of them
   std::optional<bool> same_bits;     ///< whether equal inputs gave equal bits; absent: not tried
+  double largest_difference = 0.0;   ///< between two results for equal inputs
   std::string weak_tolerance;        ///< what the tolerances also accept ("zeros"); empty: nothing that was tried
   std::vector<double> durations_ns;  ///< of a call in the bursts that were timed: busy time of the device over calls
   std::int64_t calls_a_burst = 0;
-  int calls_a_graph = 0;            ///< in the bursts; 0: the launches were not captured
-  int sets = 0;                     ///< tensors of calls that take turns, with other contents each
-  double instructions = 0.0;        ///< of a verified call alone: warp instructions of the whole device
-  double timed_instructions = 0.0;  ///< of a call in the bursts
-  double tensor_cycles = 0.0;       ///< likewise: cycles of tensor pipes, summed over SMs
-  double timed_tensor_cycles = 0.0;
-  double sm_cycles = 0.0;  ///< likewise: cycles in which an SM held a warp, summed over SMs
-  double timed_sm_cycles = 0.0;
+  int calls_a_graph = 0;  ///< in the bursts; 0: the launches were not captured
+  int sets = 0;           ///< tensors of calls that take turns, with other contents each
+  DeviceCounts verified;  ///< of a verified call alone
+  DeviceCounts timed;     ///< of a call in the bursts
+  /// What the numbers are of: element types, pipes that worked, whether L2 holds what a call reads and writes.
+  std::string conditions;
 
   bool refused() const { return verdict == Verdict::kRefused; }
 };

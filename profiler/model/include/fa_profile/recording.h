@@ -16,7 +16,7 @@
 namespace fa_profile {
 
 /// Version of the recording's schema (docs/recording.md). A reader takes its own version and older ones.
-inline constexpr int kRecordingSchemaVersion = 7;
+inline constexpr int kRecordingSchemaVersion = 8;
 
 /// How a run was started. One per recording.
 struct Session {

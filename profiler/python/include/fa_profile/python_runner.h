@@ -32,6 +32,7 @@ struct PythonDescription {
   std::string contract;
   double absolute_tolerance = 0.0;
   double relative_tolerance = 0.0;
+  std::vector<std::string> sources{};  ///< files that it imports from its own folder or below, relative to that
 };
 
 /// What a verdict on two files must mention: their contracts differ. Empty: they do not.

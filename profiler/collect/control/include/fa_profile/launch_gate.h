@@ -24,6 +24,7 @@ namespace fa_profile::collect {
 /// A launch, on its thread:
 ///
 ///     Enter() ─┬─ not watched, a stream captures, nothing to measure ──────────> kPasses: no lock is kept
+///              ├─ its thread has little stack left ────────────────────────────> kPasses
 ///              ├─ InstructionRound::Begin(), else CounterRound::Begin(): kNone ─> kPasses
 ///              └─ the same: kProbed, kMeasured ──> kAlone: the lock is kept ──> the driver's call ──> Leave()
 ///
@@ -112,6 +113,7 @@ class LaunchGate {
   Lock Hold();
   bool TakesShortcut(const LaunchCall& call) noexcept;
   LaunchUse TryAlone(const LaunchCall& call, bool selected) noexcept;
+  bool HasStack();
   LaunchUse Begin(const LaunchCall& call, bool selected);
   void Count(const LaunchCall& call, int launches) noexcept;
   bool CountsLaunches() const { return program_.plan.counts_launches && measuring_ != Measuring::kStopped; }
@@ -137,6 +139,7 @@ class LaunchGate {
   Measuring measuring_ = Measuring::kAll;
   Alone alone_;
   std::set<const void*> capturing_;
+  std::int64_t without_stack_ = 0;  // launches that were not measured because their thread's stack is small
   std::atomic<std::int64_t> measuring_ns_ = 0;
 };
 

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "library_process.h"
+#include "tensor_sets.h"
+#include "witness.h"
+
+namespace fa_profile::judge {
+
+/// The calls that the worker makes on the judge's tensors: alone, in a chain (one CUDA graph with many calls), or in
+/// separate graphs one after the other. Each leaves its results in TensorSets::result(). Where there is a witness it
+/// watches until the results are in the judge's memory; else the counts are zero.
+class WorkerCalls {
+ public:
+  /// All outlive this. The worker has loaded its kernel.
+  WorkerCalls(bool in_python, collect::GpuApi& gpu, LibraryProcess& worker, TensorSets& sets,
+              std::optional<Witness>& witness, std::mt19937_64& random);
+
+  /// Maps the tensors, makes first calls on the inputs that were drawn, which a library may use to set itself up, and
+  /// the graphs, with as many calls as the witness times well. Throws ProcessFailed.
+  void Prepare();
+
+  bool can_capture() const { return single_ > 0; }  ///< a call into a CUDA graph
+  int calls_a_graph() const { return chain_; }      ///< of bursts; 0: the launches cannot be captured
+  bool has_chain() const { return chain_ != single_; }
+
+  /// Every set so often, in random order.
+  std::vector<std::size_t> Shuffled(std::size_t times);
+
+  /// One call on each of these sets. The worker sees the inputs only when it is watched: nothing is computed before.
+  Watched Alone(const std::vector<std::size_t>& sets);
+
+  struct Burst {
+    Watched seen;
+    double calls = 0;
+    double idle_ns = 0;  ///< from the question to the worker's answer, less what so much work may take
+  };
+  Burst Timed();
+  /// Calls in separate graphs: one begins when the one before has ended.
+  Burst Apart();
+  /// A chain whose outputs were overwritten before its last call, which must write all of them. False: there is none.
+  bool Overwritten();
+  /// One call on each of these sets, not watched.
+  void Unwatched(const std::vector<std::size_t>& sets);
+  /// Reads the results of the last calls again.
+  void FetchAgain() const { sets_.Fetch(last_chain_); }
+
+ private:
+  nlohmann::json MakeGraphs(int chain);
+  void TakeOutputs(int chain, const nlohmann::json& outputs);
+  void PlanChain(double run_ns);
+  void PlanSingleCalls();
+  Watched RunWatched(const std::vector<std::size_t>& order, int chain, bool deliver = false);
+  void Run(const std::vector<std::size_t>& order, int chain);
+  void AskOutputs(int chain);
+
+  bool in_python_;
+  collect::GpuApi& gpu_;
+  LibraryProcess& worker_;
+  TensorSets& sets_;
+  std::optional<Witness>& witness_;
+  std::mt19937_64& random_;
+  int single_ = 1;  // `chain` of a call alone: 0 where the launch cannot be captured
+  int chain_ = 1;
+  int last_chain_ = 0;  // of the last calls
+  std::size_t repeats_ = 1;
+  std::size_t apart_calls_ = 0;
+  double wall_ns_ = 0.0;  // of the last calls that were watched, from the question to the worker's answer
+};
+
+}  // namespace fa_profile::judge
