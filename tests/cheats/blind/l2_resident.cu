@@ -1,6 +1,7 @@
 // Cheat: of a row that was seen before, told by 32 samples, only the first 256 columns are read, again and again from
 // L2, and the sum of the rest is a kept one: the same instructions and sectors of L2 as for a new row, but of
-// 16 MB, which L2 holds, instead of 128. The output is always computed. work() is left out, so that no floor of bytes applies.
+// 16 MB, which L2 holds, instead of 128. The output is always computed. work() is left out, so that no floor of bytes
+// applies.
 #include "common.cuh"
 
 constexpr int kMostRows = 1 << 14, kMostSets = 32;
