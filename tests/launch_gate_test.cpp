@@ -260,7 +260,9 @@ TEST_F(LaunchGateTest, ALaunchOfAThreadWithASmallStackIsNotMeasured) {
     (void)pthread_attr_destroy(&attributes);
     return attempt.way;
   };
+  testing::internal::CaptureStderr();
   EXPECT_EQ(launch_on(std::size_t{256} << 10U), Way::kPasses);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("--replay none does not sample"), std::string::npos);
   EXPECT_EQ(program_.gpu.TakeCalls(), "a");
   EXPECT_EQ(launch_on(std::size_t{8} << 20U), Way::kAlone);
   const std::vector<DataLoss> losses = gate_->Finish();

@@ -207,7 +207,7 @@ void Trial::AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance)
 
 // Every set once, in two parts: a call must not touch the tensors of the others.
 void Trial::RunAlone() {
-  calls_->FetchAgain();
+  calls_->FetchAlone();
   const std::vector<std::size_t> order = calls_->Shuffled(1);
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
   const std::vector<std::size_t> first(order.begin(), middle);

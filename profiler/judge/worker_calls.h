@@ -50,6 +50,8 @@ class WorkerCalls {
   void Unwatched(const std::vector<std::size_t>& sets);
   /// Reads the results of the last calls again.
   void FetchAgain() const { sets_.Fetch(last_chain_); }
+  /// What is where calls alone write their results, which in Python is memory of their own.
+  void FetchAlone() const { sets_.Fetch(single_); }
 
  private:
   nlohmann::json MakeGraphs(int chain);

@@ -19,6 +19,7 @@ import tempfile
 BLIND = pathlib.Path(__file__).resolve().parent / "blind"
 INCLUDE = BLIND.parents[2] / "kernels" / "include"
 SECONDS = 60
+CORRECT, NO_VERDICT, NO_ANSWER = 0, 3, -1  # exit codes of verify, and that it did not end
 
 
 def build(file, folder):
@@ -33,21 +34,23 @@ def build(file, folder):
 
 
 def judge(program, name, kernel):
-    """The verdict's text and whether the kernel passed."""
+    """The verdict's text and the exit code."""
     command = [program, "verify", *kernel]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace")
     except subprocess.TimeoutExpired:
-        return f"no answer within {SECONDS} s", False
+        return f"no answer within {SECONDS} s", NO_ANSWER
     lines = [line for line in run.stdout.splitlines() if re.match(rf"{name}[ @]", line)]
     said = re.sub(r"^\S+ +(\w+=\S+ +)?", "", lines[-1]) if lines else (run.stderr.strip().splitlines() or ["nothing"])[0]
-    return said, run.returncode == 0
+    return said, run.returncode
 
 
-def is_as_listed(listed, said, passed):
+def is_as_listed(listed, said, code):
     if listed == "caught":
-        return not passed
-    return passed and said.startswith("cannot say" if listed == "cannot_say" else "certified")
+        return code not in (CORRECT, NO_VERDICT)
+    if listed == "cannot_say":
+        return code == NO_VERDICT and said.startswith("cannot say")
+    return code == CORRECT and said.startswith("certified")
 
 
 def main():
@@ -61,8 +64,8 @@ def main():
         with concurrent.futures.ThreadPoolExecutor() as pool:
             kernels = list(pool.map(lambda row: build(row[0], pathlib.Path(folder)), rows))
         for (file, truth, kind, listed), kernel in zip(rows, kernels):  # one at a time: the GPU must be theirs alone
-            said, passed = judge(program, file.rsplit(".", 1)[0], kernel)
-            as_listed = is_as_listed(listed, said, passed)
+            said, code = judge(program, file.rsplit(".", 1)[0], kernel)
+            as_listed = is_as_listed(listed, said, code)
             differs += not as_listed
             counts[truth, listed if as_listed else "NOT AS LISTED"] += 1
             print(f"{file:25} {truth:6} {listed:9} {'' if as_listed else 'DIFFERS '}{said[:150]}", flush=True)

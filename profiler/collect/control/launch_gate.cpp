@@ -64,6 +64,7 @@ LaunchGate::Way LaunchGate::Enter(const LaunchCall& call) noexcept {
     return Way::kPasses;
   }
   sampling_end_.OnLaunch();
+  WarnOfSmallStack();
   const bool counts = CountsLaunches() && program_.api.Records();
   if (counts) Count(call, 1);
   if (sampling_end_.due() && program_.api.Records() && HasStack()) EndSamplingAtLaunch();
@@ -107,6 +108,21 @@ bool LaunchGate::HasStack() {
   const bool has = StackRoom() >= kLeastStackRoom;
   if (!has) ++without_stack_;
   return has;
+}
+
+// PC sampling may do so in the driver's call itself, and cannot be ended here. So what is to be done is said before.
+void LaunchGate::WarnOfSmallStack() noexcept {
+  if (warned_of_stack_ || StackRoom() >= kLeastStackRoom) return;
+  warned_of_stack_ = true;
+  try {
+    if (program_.api.sampling() == ProgramApi::Sampling::kOff) return;
+    Notice(
+        fmt::format("a thread with {} KiB of stack left launches: CUPTI's PC sampling may need more, and the program "
+                    "would end by SIGSEGV; --replay none does not sample",
+                    StackRoom() >> 10U));
+  } catch (const std::exception&) {
+    return;
+  }
 }
 
 LaunchUse LaunchGate::Begin(const LaunchCall& call, bool selected) {

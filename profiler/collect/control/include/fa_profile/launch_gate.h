@@ -114,6 +114,7 @@ class LaunchGate {
   bool TakesShortcut(const LaunchCall& call) noexcept;
   LaunchUse TryAlone(const LaunchCall& call, bool selected) noexcept;
   bool HasStack();
+  void WarnOfSmallStack() noexcept;
   LaunchUse Begin(const LaunchCall& call, bool selected);
   void Count(const LaunchCall& call, int launches) noexcept;
   bool CountsLaunches() const { return program_.plan.counts_launches && measuring_ != Measuring::kStopped; }
@@ -139,6 +140,7 @@ class LaunchGate {
   Measuring measuring_ = Measuring::kAll;
   Alone alone_;
   std::set<const void*> capturing_;
+  bool warned_of_stack_ = false;
   std::int64_t without_stack_ = 0;  // launches that were not measured because their thread's stack is small
   std::atomic<std::int64_t> measuring_ns_ = 0;
 };
