@@ -129,7 +129,7 @@ class DocsTest(unittest.TestCase):
 
     def test_commands_have_files_and_options_that_exist(self):
         texts = {name: (ROOT / name).read_text() for name in documents() if name.startswith(("README.md", "docs/", "examples/"))}
-        sources = [*(ROOT / "cli").rglob("*.cpp"), *(ROOT / "dashboards").glob("*.py"), ROOT / "fa-profile"]
+        sources = [*(ROOT / "cli").rglob("*.cpp"), *(ROOT / "dashboards").rglob("*.py"), ROOT / "fa-profile"]
         known = "\n".join(path.read_text() for path in sources)  # what the program and ./fa-profile demo take
         commands = [(f"{name}:{number}", command) for name, text in texts.items() for number, command in commands_of(text)]
         self.assertGreater(len(commands), 80)
