@@ -108,8 +108,7 @@ void WriteMetrics(std::span<const CatalogueMetric> metrics, std::ostream& out) {
 constexpr const char* kExportedIntroduction = R"(# Metrics for Prometheus
 
 From the table of exported metrics (`profiler/model/exported_metrics.cpp`); [prometheus.md](prometheus.md) explains how
-to serve them. Counters add up what recordings measured and survive a restart of the exporter. Labels are identity only;
-Prometheus adds `job` and `instance`. A quantity that was not measured has no series; it is never reported as zero.
+to serve them. A quantity that was not measured has no series; it is never reported as zero.
 
 | metric | type | labels | unit | what | from |
 |---|---|---|---|---|---|
