@@ -45,8 +45,8 @@ reasons](#stall-reasons), what goes to Prometheus is [below](#metrics-for-promet
 
 constexpr const char* kPhaseIntroduction = R"(# Metrics of a phase
 
-From the phase catalogue (`profiler/model/phase_catalogue.cpp`). Each is a formula over sums of what PC sampling and
-SASS metrics report for the phase's instructions; [phases.md](phases.md) says how an instruction finds its phase. Variables:
+From the phase catalogue (`profiler/model/phase_catalogue.cpp`): formulas over sums of what PC sampling and SASS metrics
+report for the [phase's instructions](phases.md). Variables:
 
 - `samples.total`, `samples.selected` (issuing) and other stall reasons; `samples.waiting`: at a barrier, for an mbarrier,
   or asleep.
