@@ -24,12 +24,10 @@ Each metric is a formula over counters as CUPTI and Nsight Compute name them, an
 (of the longest launch), `shape.flops` and `timing.*` (launches without the profiler). Of alternatives, which begin with
 `|`, the first whose counters were all recorded counts: for chips with other names, and for sets that collect less
 (`TriageCompute`: the set `phases`). A metric without its inputs is absent, never zero. A kernel that is not correct has
-no metric in seconds or per second.
-
-*Exact* metrics (`"deterministic": true` in JSON) have the same value for two launches of the same code on the same
-inputs: counts of instructions, requests, wavefronts and sectors, and facts of the launch. *Noisy* ones do not: cycles,
-durations, rates, hit rates. Counters are collected in several passes, and two passes differ. A ratio that exceeds 0 to 1
-by up to 2 % is 0 or 1; beyond that it is absent, and the report names it under what is missing.
+no metric in seconds or per second. In parentheses: the unit, whether a higher or lower value is better, and *exact*
+(`"deterministic": true` in JSON) if two launches of the same code on the same inputs have the same value. Cycles,
+durations, rates and hit rates are noisy, also because counters are collected in several passes. A ratio that exceeds 0
+to 1 by up to 2 % is 0 or 1; beyond that it is absent, and the report names it under what is missing.
 
 Shared-memory wavefronts are counted in three ways that do not add up to each other:
 
@@ -39,16 +37,16 @@ Shared-memory wavefronts are counted in three ways that do not add up to each ot
 | SASS shared wavefronts (`phase_shared_wavefronts`), bank conflicts (`phase_bank_conflicts`) | per instruction, cp.async included; Prometheus serves these |
 | shared load/store wavefronts (closures of the phases) | loads and stores only, per instruction and in hardware: what can be compared |
 
-Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used. A metric
-without a source has that of the metric before it. `stall_<reason>_ratio` are under [stall
-reasons](#stall-reasons), what goes to Prometheus is [below](#metrics-for-prometheus).
+A metric without a source has that of the metric before it. `stall_<reason>_ratio` are under [stall
+reasons](#stall-reasons), what goes to Prometheus is [below](#metrics-for-prometheus). Some counters
+[lie](measuring.md#counters-that-lie-and-are-not-used) and are not used.
 
 )";
 
 constexpr const char* kPhaseIntroduction = R"(# Metrics of a phase
 
-From the phase catalogue (`profiler/model/phase_catalogue.cpp`). Each is a formula over sums of what PC sampling and
-SASS metrics report for the phase's instructions; [phases.md](phases.md) says how an instruction finds its phase. Variables:
+From the phase catalogue (`profiler/model/phase_catalogue.cpp`): formulas over sums of what PC sampling and SASS metrics
+report for the [phase's instructions](phases.md). Variables:
 
 - `samples.total`, `samples.selected` (issuing) and other stall reasons; `samples.waiting`: at a barrier, for an mbarrier,
   or asleep.
@@ -65,9 +63,9 @@ A phase without work of a kind has 0. A quantity that was not measured, or needs
 const char* Word(Polarity polarity) {
   switch (polarity) {
     case Polarity::kHigherIsBetter:
-      return " higher is better;";
+      return ", higher is better";
     case Polarity::kLowerIsBetter:
-      return " lower is better;";
+      return ", lower is better";
     default:
       return "";
   }
@@ -91,8 +89,8 @@ void WriteFormula(std::string_view formula, std::ostream& out) {
 }
 
 void WriteMetric(const CatalogueMetric& metric, bool with_source, std::ostream& out) {
-  out << fmt::format("## {}\n\n{} ({};{} {})", metric.id, metric.help, metric.unit, Word(metric.polarity),
-                     metric.stability == Stability::kDeterministic ? "exact" : "noisy");
+  out << fmt::format("## {}\n\n{} ({}{}{})", metric.id, metric.help, metric.unit, Word(metric.polarity),
+                     metric.stability == Stability::kDeterministic ? ", exact" : "");
   if (with_source) out << fmt::format(" Source: {}.", metric.source);
   out << "\n\n";
   WriteFormula(metric.formula, out);
@@ -110,8 +108,7 @@ void WriteMetrics(std::span<const CatalogueMetric> metrics, std::ostream& out) {
 constexpr const char* kExportedIntroduction = R"(# Metrics for Prometheus
 
 From the table of exported metrics (`profiler/model/exported_metrics.cpp`); [prometheus.md](prometheus.md) explains how
-to serve them. Counters add up what recordings measured and survive a restart of the exporter. Labels are identity only;
-Prometheus adds `job` and `instance`. A quantity that was not measured has no series; it is never reported as zero.
+to serve them. A quantity that was not measured has no series; it is never reported as zero.
 
 | metric | type | labels | unit | what | from |
 |---|---|---|---|---|---|
@@ -136,7 +133,7 @@ void WriteStalls(std::ostream& out) {
   for (const StallReason& stall : StallReasons()) {
     out << fmt::format("| `{}` | {} | {} |\n", stall.reason, stall.group, stall.help);
   }
-  out << "\nA kernel's share is the metric `stall_<reason>_ratio` (ratio; noisy):\n\n";
+  out << "\nA kernel's share is the metric `stall_<reason>_ratio` (ratio):\n\n";
   std::map<std::string, std::string> reasons;  // by formula
   for (const StallReason& stall : StallReasons()) {
     const CatalogueMetric* metric = MetricOf(stall);

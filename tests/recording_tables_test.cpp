@@ -1,4 +1,4 @@
-// The tables of a recording, and docs/recording.md, whose section "Tables" is made from them.
+// The tables of a recording, and docs/recording.schema.txt, which is made from them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,9 +14,10 @@
 namespace fa_profile::store {
 namespace {
 
-constexpr const char* kDocument = FA_PROFILE_TEST_DATA "/../../docs/recording.md";
-const std::string kBegin = "<!-- Made from profiler/store/tables.cpp by recording_tables_test -->\n";
-const std::string kEnd = "<!-- End of the section made from tables.cpp -->\n";
+constexpr const char* kDocument = FA_PROFILE_TEST_DATA "/../../docs/recording.schema.txt";
+constexpr const char* kBegin =
+    "The tables of a recording, made from profiler/store/tables.cpp by recording_tables_test.\n"
+    "docs/recording.md explains how to query them.\n";
 
 // Wraps the words of `text` at 120 columns.
 std::string Wrapped(const std::string& text, const std::string& indent = "") {
@@ -38,43 +39,37 @@ std::string Wrapped(const std::string& text, const std::string& indent = "") {
   return lines + '\n';
 }
 
-std::string Quoted(const char* name) { return '`' + std::string(name) + '`'; }
-
 std::string Section(const Table& table) {
   const std::string version = table.since > 1 ? " Since version " + std::to_string(table.since) + '.' : "";
-  std::string columns;
+  std::string text = '\n' + Wrapped(std::string(table.name) + ": " + table.row + '.' + version, "  ");
   for (const Column& column : table.columns) {
     std::string note = column.note;
     if (column.since > 1) note += (note.empty() ? "since version " : "; since version ") + std::to_string(column.since);
-    columns += (columns.empty() ? "" : ", ") + Quoted(column.name) + (note.empty() ? "" : " (" + note + ')');
+    text += "  " + Wrapped(column.name + (note.empty() ? "" : ": " + note), "      ");
   }
-  return Wrapped("**" + Quoted(table.name) + "**: " + table.row + '.' + version) + '\n' + Wrapped(columns + '.') + '\n';
+  return text;
 }
 
 std::string Sections() {
-  std::string text = kBegin + '\n';
+  std::string text = kBegin;
   for (const Table* table : Tables()) text += Section(*table);
-  text += "Views, for queries:\n";
+  text += "\nViews, for queries:\n";
   for (const View& view : Views()) {
     if (view.until < kRecordingSchemaVersion) continue;
-    text += Wrapped("- **" + Quoted(view.name) + "**: " + view.row + '.', "  ");
+    text += "  " + Wrapped(std::string(view.name) + ": " + view.row + '.', "      ");
   }
-  return text + '\n' + kEnd;
+  return text;
 }
 
-// With FA_PROFILE_UPDATE_GOLDEN set it writes the section instead: review the diff.
+// With FA_PROFILE_UPDATE_GOLDEN set it writes the document instead: review the diff.
 TEST(RecordingTablesTest, TheDocumentIsCurrent) {
-  std::ifstream file(kDocument, std::ios::binary);
-  std::string document{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t begin = document.find(kBegin);
-  const std::size_t end = document.find(kEnd);
-  ASSERT_TRUE(begin < end && end != std::string::npos);
-  const std::size_t size = end + kEnd.size() - begin;
   if (std::getenv("FA_PROFILE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(kDocument, std::ios::binary) << document.replace(begin, size, Sections());
+    std::ofstream(kDocument, std::ios::binary) << Sections();
     return;
   }
-  EXPECT_EQ(document.substr(begin, size), Sections()) << "FA_PROFILE_UPDATE_GOLDEN=1 writes the section anew";
+  std::ifstream file(kDocument, std::ios::binary);
+  const std::string document{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(document, Sections()) << "FA_PROFILE_UPDATE_GOLDEN=1 writes it anew";
 }
 
 TEST(RecordingTablesTest, NamesAreUniqueAndEveryTableHasAKey) {

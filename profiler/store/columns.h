@@ -58,7 +58,7 @@ class Subject {
 struct Column {
   const char* name;
   const char* type;  ///< as in CREATE TABLE
-  const char* note;  ///< for docs/recording.md; empty when the name says all
+  const char* note;  ///< for docs/recording.schema.txt; empty when the name says all
   void (*write)(Statement&, const void* row);
   void (*read)(Statement&, void* row);
   void (*check)(const Subject&, const char* name, const void* row) = nullptr;  ///< null: every value is valid
@@ -68,10 +68,10 @@ struct Column {
   int since = 1;                                  ///< schema version
 };
 
-/// One table of a recording: all that the schema, the writer, the reader, the checks and docs/recording.md need.
+/// One table of a recording: all that schema, writer, reader, checks and docs/recording.schema.txt need.
 struct Table {
   const char* name;
-  const char* row;  ///< what a row is, for docs/recording.md
+  const char* row;  ///< what a row is, for docs/recording.schema.txt
   std::initializer_list<Column> columns;
   int since = 1;  ///< schema version
 };

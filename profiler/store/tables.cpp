@@ -15,7 +15,7 @@
 // kRecordingSchemaVersion, and note it in docs/recording.md, Versions. A new column is then the last of its table, as
 // Since(7, Field<...>(...)); new tables and views have 7 as their last value. Further changes before the next release
 // belong to that version: docs/recording.md, Versions, says whether the present one is released. Then renew
-// docs/recording.md (recording_tables_test) and the fuzzer's seeds (CONTRIBUTING.md).
+// docs/recording.schema.txt (recording_tables_test) and the fuzzer's seeds (CONTRIBUTING.md).
 #include "tables.h"
 
 #include <algorithm>

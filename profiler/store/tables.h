@@ -109,7 +109,7 @@ template <> const Table TableOf<JudgedBurst>::kTable;
 
 struct View {
   const char* name;
-  const char* row;  ///< what a row is, for docs/recording.md
+  const char* row;  ///< what a row is, for docs/recording.schema.txt
   const char* sql;
   int since = 1;
   int until = 1000;  ///< the last schema version that has it in this form
