@@ -262,7 +262,7 @@ TEST_F(LaunchGateTest, ALaunchOfAThreadWithASmallStackIsNotMeasured) {
   };
   testing::internal::CaptureStderr();
   EXPECT_EQ(launch_on(std::size_t{256} << 10U), Way::kPasses);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("--replay none does not sample"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("--phases off does not sample"), std::string::npos);
   EXPECT_EQ(program_.gpu.TakeCalls(), "a");
   EXPECT_EQ(launch_on(std::size_t{8} << 20U), Way::kAlone);
   const std::vector<DataLoss> losses = gate_->Finish();

@@ -475,7 +475,7 @@ TEST(ReportTest, ASpeedThatIsRefusedOrContradictedIsShownNowhere) {
   Recording faster = JudgedRecording();
   faster.judgements[0].durations_ns = {50'000};
   Recording lazier = JudgedRecording();
-  lazier.judgements[0].timed_instructions = lazier.judgements[0].instructions *= 3;
+  lazier.judgements[0].timed.instructions = lazier.judgements[0].verified.instructions *= 3;
   for (const Recording& recording : {refused, faster, lazier}) {
     const Profile profile = analyze::Analyze(recording);
     const ProfileEntry& entry = profile.entries[0];

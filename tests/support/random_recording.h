@@ -181,17 +181,19 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
                         .calls = calls,
                         .wrong_calls = calls / 3,
                         .same_bits = any.Maybe(any.Coin()),
+                        .largest_difference = std::abs(any.Double()),
                         .weak_tolerance = any.Text(),
                         .durations_ns = {},
                         .calls_a_burst = any.Int64(),
                         .calls_a_graph = any.Int(),
                         .sets = any.Int(),
-                        .instructions = std::abs(any.Double()),
-                        .timed_instructions = std::abs(any.Double()),
-                        .tensor_cycles = std::abs(any.Double()),
-                        .timed_tensor_cycles = std::abs(any.Double()),
-                        .sm_cycles = std::abs(any.Double()),
-                        .timed_sm_cycles = std::abs(any.Double())};
+                        .verified = {},
+                        .timed = {},
+                        .conditions = any.Text()};
+    for (const DeviceCount& count : AllDeviceCounts()) {
+      judgement.verified.*count.value = std::abs(any.Double());
+      judgement.timed.*count.value = std::abs(any.Double());
+    }
     for (std::uint64_t i = n == 1 ? 5 : any.Below(5); i > 0; --i) {
       judgement.durations_ns.push_back(static_cast<double>(any.Below(1'000'000)) / 7.0);
     }
@@ -290,8 +292,10 @@ inline std::string ToText(const Recording& r) {
   }
   for (const Judgement& j : r.judgements) {
     line("judgement", j.case_id, ToString(j.verdict), j.reason, j.calls, j.wrong_calls, maybe(j.same_bits),
-         j.weak_tolerance, j.calls_a_burst, j.calls_a_graph, j.sets, j.instructions, j.timed_instructions,
-         j.tensor_cycles, j.timed_tensor_cycles, j.sm_cycles, j.timed_sm_cycles);
+         j.largest_difference, j.weak_tolerance, j.calls_a_burst, j.calls_a_graph, j.sets, j.conditions);
+    for (const DeviceCount& count : AllDeviceCounts()) {
+      line("  count", count.name, j.verified.*count.value, j.timed.*count.value);
+    }
     for (const double duration_ns : j.durations_ns) line("  burst", duration_ns);
   }
   for (const Timing& t : r.timings) {

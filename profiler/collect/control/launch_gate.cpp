@@ -118,7 +118,7 @@ void LaunchGate::WarnOfSmallStack() noexcept {
     if (program_.api.sampling() == ProgramApi::Sampling::kOff) return;
     Notice(
         fmt::format("a thread with {} KiB of stack left launches: CUPTI's PC sampling may need more, and the program "
-                    "would end by SIGSEGV; --replay none does not sample",
+                    "would end by SIGSEGV; --phases off does not sample",
                     StackRoom() >> 10U));
   } catch (const std::exception&) {
     return;
