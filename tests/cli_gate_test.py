@@ -60,8 +60,10 @@ class SlipsOfRung8Test(unittest.TestCase):
             with self.subTest(name):
                 code, out, err = self.judge(f"slip-{name}.fap")
                 self.assertEqual(code, 1, out + err)
-                headline = out.split("\n\n")[0].replace("\n  ", " ")
-                self.assertEqual(headline, f"REGRESSION: hopper_64 4,16,2048,64: {first}")
+                headline, blocked = out.split("\n\n")[0].split("\nblocked by\n")
+                self.assertEqual(headline.replace("\n  ", " "), f"REGRESSION: hopper_64 4,16,2048,64: {first}")
+                for line in blocked.splitlines():
+                    self.assertRegex(line, r"^  - hopper_64 4,16,2048,64: .* -> .*; allowed: .*|^  - \d+ more; --json FILE writes all$")
                 self.assertRegex(out, further_down)
 
     def test_the_kernel_itself_and_its_other_recording_pass(self):
