@@ -294,12 +294,14 @@ void AddOutput(CLI::App& app, ProfileArguments& given) {
   help::OptionJobs& rows = given.rows;
   rows.For(kRuns,
            app.add_option("-o,--output", given.file.path, "Recording to write (*.fap); default fa-profile-<time>.fap")
-               ->type_name("FILE"));
+               ->type_name("FILE"),
+           "it names the recording to write, and nothing is measured; report RECORDING -o FILE keeps a report");
   rows.For(kRuns,
            app.add_option("--spool", given.spool, "Write the recording to this folder, which fa-profile serve watches")
                ->type_name("FOLDER"));
   rows.Exclude({.option = {"--output"}, .beside = {"--spool"}, .why = "both name the output file"});
-  rows.For(kRuns, app.add_flag("--force", given.file.overwrite, "Replace an existing recording"));
+  rows.For(kRuns, app.add_flag("--force", given.file.overwrite, "Replace an existing recording"),
+           "it replaces a recording, and nothing is measured");
   rows.For(kLadder, help::AddChoice(app, "--raw", given.ladder.raw,
                                     "Raw counter data to keep: of all shapes, of the first, or none (most of a "
                                     "recording's size)",
