@@ -173,6 +173,11 @@ class CliGateTest(unittest.TestCase):
         self.assertIn("drifted, within the budget of 5.0 %", out)
         self.assertNotIn("another card", out)
 
+    def test_limits_are_explained_without_a_baseline(self):
+        code, out, err = run("--explain", "--candidate", LADDER)
+        self.assertEqual(code, 0, err)
+        self.assertIn("mma 1,8,512,64", out)
+
     def test_worse_code_is_a_regression_and_is_explained(self):
         code, out, _ = run("--replay", WORSE)
         self.assertEqual(code, 1)

@@ -68,6 +68,9 @@ GateInput FilesInput(const GateOptions& options) {
   std::future<Evidence> base;
   if (!options.baseline.empty()) base = std::async(std::launch::async, [&] { return LoadEvidence(options.baseline); });
   input.candidate = LoadEvidence(options.candidate);
+  if (options.explain && options.baseline.empty()) {
+    return input;  // the limits of the candidate's cases, whatever it is compared with
+  }
   if (options.baseline.empty()) {
     const PromotedBaseline baseline = FindBaseline(options.baselines, input.candidate.environment, options.suite);
     input.base = baseline.evidence;
