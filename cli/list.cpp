@@ -204,11 +204,13 @@ void AddList(CLI::App& app, Invocation& invocation) {
       ->required()
       ->check(
           help::OneOf({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
-  CLI::Option* const chip =
-      list->add_option("--chip", arguments->chip, "Chip whose counters or sets are listed")->capture_default_str();
+  CLI::Option* const chip = list->add_option("--chip", arguments->chip, "Chip whose counters or sets are listed")
+                                ->capture_default_str()
+                                ->type_name("CHIP");
   list->add_option("--kernel-lib", arguments->kernel_libraries, "With kernels: a kernel library of your own, too")
-      ->allow_extra_args(false);
-  list->add_option("--match", arguments->pattern, "Only names that contain this");
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  list->add_option("--match", arguments->pattern, "Only names that contain this")->type_name("WORD");
   list->callback([arguments, chip, &invocation] {
     if (chip->count() > 0 && arguments->what != "counters" && arguments->what != "sets") {
       throw Error("--chip has no effect on list " + arguments->what, "leave it out; counters and sets differ by chip");

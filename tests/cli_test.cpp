@@ -145,12 +145,15 @@ TEST_F(CliTest, ListPrintsKernelsSetsMetricsAndPhases) {
 
 TEST_F(CliTest, HelpGroupsTheOptionsAndNamesWhatTheyTake) {
   const std::string help = Run("--help").out;
-  for (const char* const text : {"\nWhat is measured:\n", "\nHow it is measured:\n", "\nOf a program (-- PROGRAM):\n",
+  for (const char* const text : {"\nWhat is measured:\n", "\nHow it is measured:\n", "\nFor a program (-- PROGRAM):\n",
                                  "\nOutput:\n", "  --kernel REGEX ", "  --cache warm|flush ", "  --warmup N ",
                                  "(0 to 1000; default 5)\n", "  --delay SECONDS ", "(0 to 1000000)\n"}) {
     EXPECT_NE(help.find(text), std::string::npos) << text;
   }
   for (const char* const text : {"INT", "TEXT", "FLOAT", "e+"}) EXPECT_EQ(help.find(text), std::string::npos) << text;
+  for (const char* const command : {"gate", "verify", "list"}) {
+    EXPECT_EQ(Run(std::string(command) + " --help").out.find(" TEXT"), std::string::npos) << command;
+  }
   EXPECT_EQ(Run("report --help").out.find("What is measured"), std::string::npos) << "a command has its own";
 }
 
