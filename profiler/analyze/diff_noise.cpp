@@ -11,7 +11,8 @@ namespace {
 /// Standard errors beyond which a difference is not chance.
 constexpr double kErrors = 3.0;
 
-/// Standard deviation of durations between processes of the same code on one H200 (docs/evidence/gate.md).
+/// Standard deviation of durations between processes of the same code on an H200, the gate's largest
+/// (docs/gate-reference.md).
 constexpr double kProcessSpread = 0.0063;
 
 /// A phase's share of the time (and other shares) moves by as much from run to run.
