@@ -114,6 +114,10 @@ ast_serialize==0.13.1
 typing_extensions==4.16.0
 '
 
+# What an end, an interrupt too, removes.
+leftovers=()
+trap 'rm -rf "${leftovers[@]}"' EXIT
+
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 2; }
 
@@ -144,9 +148,12 @@ apt_install() {
   fi
   say "installing: $*"
   log=$(mktemp)
-  # shellcheck disable=SC2064
-  trap "rm -f '$log'" EXIT
-  if ! { as_root apt-get -qq -o DPkg::Lock::Timeout=120 update &&
+  leftovers+=("$log")
+  # apt refuses to go on where an installation was interrupted, Ctrl-C in this one included.
+  if ! { if [ -n "$(dpkg --audit)$(ls -A /var/lib/dpkg/updates 2>/dev/null)" ]; then
+           as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a
+         fi &&
+         as_root apt-get -qq -o DPkg::Lock::Timeout=120 update &&
          as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 \
            install --no-install-recommends "$@"; } >"$log" 2>&1 </dev/null; then
     tail -n 5 "$log" >&2
@@ -167,6 +174,7 @@ assemble_cuda() {
   fi
   say "no nvcc: fetching a CUDA 13.0 toolkit into $fa_profile_cuda (0.9 GB)"
   local part=$fa_profile_cuda.part.$$
+  leftovers+=("$part")
   mkdir -p "$part"
   # shellcheck disable=SC2086
   if ! PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --no-input --no-deps --target "$part" $wheels >&2; then
@@ -196,6 +204,7 @@ fetch_cuda_tools() {
   if [ "$missing" = no ] || [ -z "$fa_profile_cuda_tools" ]; then return; fi
   if [ "$only_runtime" = yes ] && [ -n "$(find "$failed" -mmin -1440 2>/dev/null)" ]; then return; fi
   say "no nvdisasm or cuobjdump: fetching them into $fa_profile_cuda_tools"
+  leftovers+=("$part")
   # In a subshell: what fails in there ends nothing else.
   # shellcheck disable=SC2046
   if ! mkdir -p "$part" ||
@@ -227,6 +236,7 @@ fetch_packages() {  # <folder> <list> <what, for people> <what needs them>
     apt_install $(missing_among 'python3 3.11 python3'; missing_among 'python3-pip 23.0')
   fi
   say "fetching $3 into $folder (20 MB)"
+  leftovers+=("$part")
   mkdir -p "$part"
   # shellcheck disable=SC2086
   if ! PIP_ROOT_USER_ACTION=ignore "$python" -m pip install -q --no-input --no-deps --target "$part" $list >&2; then

@@ -78,8 +78,7 @@ int RunListBaselines(const BaselineArguments& given) {
 }
 
 int RunShow(const BaselineArguments& given) {
-  const bool is_file = given.shown.find('/') != std::string::npos || given.shown.ends_with(".json");
-  const std::string path = is_file ? given.shown : gate::NewestBaseline(given.baselines, given.shown, given.suite);
+  const std::string path = gate::BaselineToShow(given.shown, given.baselines, given.suite);
   const gate::StoredBaseline stored{path, gate::ReadBaseline(path)};
   std::cout << (given.json() ? gate::BaselineJson(stored) : gate::BaselineText(stored));
   return kExitFine;
@@ -114,7 +113,7 @@ void AddBaseline(CLI::App& app, Invocation& invocation) {
   promote->add_option("--by", arguments->by, "Who promotes; default: git's user.name and user.email");
   add("list", "List the baselines", RunListBaselines);
   CLI::App* const show = add("show", "Show one baseline: environment, receipt, and the duration of each case", RunShow);
-  show->add_option("baseline", arguments->shown, "A file, or a GPU's folder: nvidia-h200")->required();
+  show->add_option("baseline", arguments->shown, "A file, or a GPU in --baselines: nvidia-h200")->required();
   show->add_option("--suite", arguments->suite, "Suite in the GPU's folder")->capture_default_str();
   add("verify", "Check content, receipt and chain of baselines; exit code 2 if one is bad", RunVerifyBaselines)
       ->add_option("files", arguments->files, "Files or folders; default: --baselines");

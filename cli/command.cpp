@@ -18,14 +18,15 @@ void AddPhaseMap(CLI::App& app, Invocation& invocation) {
   app.add_option("--phase-map", invocation.phase_map, "YAML file that assigns code to phases")->type_name("FILE");
   app.add_option("--phase-from", invocation.phase_from,
                  "Where phases come from: map (--phase-map), functions (of the code), code (inferred from machine "
-                 "code), opcodes; default: the first of these that there is")
+                 "code), opcodes; default: the first of these that is available")
       ->check(help::OneOf({"map", "functions", "code", "opcodes"}));
 }
 
 void AddLength(CLI::App& app, ReportFilter& filter) {
-  CLI::Option* const details =
-      app.add_flag("--details", filter.details, "Everything of each kernel; the default for one kernel at one shape");
-  app.add_flag("--summary", filter.summary, "Tables and findings, also of one kernel at one shape")->excludes(details);
+  CLI::Option* const details = app.add_flag("--details", filter.details,
+                                            "Everything about each kernel; the default for one kernel at one shape");
+  app.add_flag("--summary", filter.summary, "Only tables and findings, even for one kernel at one shape")
+      ->excludes(details);
 }
 
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation) {

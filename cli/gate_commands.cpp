@@ -94,7 +94,8 @@ void AddQuestion(CLI::App& gate, GateArguments& arguments) {
            gate.add_option("--static", options.statics, "Judge the machine code of two builds, without a GPU")
                ->expected(1, 2)
                ->type_name("BASE HEAD"));
-  rows.For(kQuestions, gate.add_option("--replay", options.replay, "Judge a run of --pair again that --save kept"));
+  rows.For(kQuestions,
+           gate.add_option("--replay", options.replay, "Judge a run of --pair again, from what --save wrote"));
   rows.For(kQuestions, gate.add_option("--measure", options.measure,
                                        "Measure one build in many processes for --save, without a verdict"));
 }
@@ -153,7 +154,8 @@ void AddMeasuring(CLI::App& gate, GateArguments& arguments) {
   help::AddNumber(gate, "--second-pairs", run.second_pairs, "Pairs of the second stage, for suspects", 7, 24);
   help::AddNumber(gate, "--phase-pairs", run.phase_pairs, "Recording pairs, for phases; 0: no phases", 0, 24);
   rows.For(kPair | kPythonPair, {"--pairs", "--second-pairs", "--phase-pairs"});
-  rows.For(kMeasuring, help::AddNumber(gate, "--draws", run.draws, "Random inputs that verify each kernel", 1, 100000));
+  rows.For(kMeasuring,
+           help::AddNumber(gate, "--draws", run.draws, "Random inputs to verify each kernel with", 1, 100000));
   rows.For(kMeasuring, help::AddNumber(gate, "--timeout", run.timeout_seconds,
                                        "Time limit of each process, in seconds; of a kernel in Python, of each case",
                                        1.0, 86400.0));
@@ -167,6 +169,17 @@ void AddMeasuring(CLI::App& gate, GateArguments& arguments) {
                                      "With --measure: timing processes", 1, 1000));
   rows.For(kMeasure, help::AddNumber(gate, "--recordings", arguments.options.recordings,
                                      "With --measure: recording processes", 1, 1000));
+}
+
+/// What the options take, for help and completion.
+void NameTypes(CLI::App& gate) {
+  constexpr std::pair<const char*, const char*> kTypes[] = {
+      {"--candidate", "FILE"}, {"--baseline", "FILE"},   {"--suite", "NAME"},    {"--replay", "FILE"},
+      {"--measure", "BUILD"},  {"--thresholds", "FILE"}, {"--arch", "SM"},       {"--base-log", "FILE"},
+      {"--head-log", "FILE"},  {"--markdown", "FILE"},   {"--sarif", "FILE"},    {"--junit", "FILE"},
+      {"--json", "FILE"},      {"--html", "FILE"},       {"--textfile", "FILE"}, {"--save", "FILE"},
+      {"--kernel", "REGEX"},   {"--kernel-lib", "FILE"}, {"--shape", "SHAPE"}};
+  for (const auto& [option, type] : kTypes) gate.get_option(option)->type_name(type);
 }
 
 void AddGateSelftest(CLI::App& gate, Invocation& invocation) {
@@ -302,6 +315,7 @@ void AddGate(CLI::App& app, Invocation& invocation) {
   AddLimits(gate, *arguments);
   AddReports(gate, *arguments);
   AddMeasuring(gate, *arguments);
+  NameTypes(gate);
   AddGateSelftest(gate, invocation);
   AddGateInit(gate, invocation);
   AddGateHistory(gate, invocation);

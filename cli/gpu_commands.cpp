@@ -55,10 +55,11 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   const auto given = std::make_shared<VerifyArguments>(verify);
   help::OptionJobs& rows = given->rows;
   jobs::VerifyJob& job = given->ladder;
-  rows.For(kBoth,
-           verify.add_option("--kernel", job.kernels.pattern, "Only kernels that match this regular expression"));
+  rows.For(kBoth, verify.add_option("--kernel", job.kernels.pattern, "Only kernels that match this regular expression")
+                      ->type_name("REGEX"));
   rows.For(kLadder,
-           verify.add_option("--kernel-lib", job.kernels.libraries, "A kernel library of your own (repeatable)"));
+           verify.add_option("--kernel-lib", job.kernels.libraries, "A kernel library of your own (repeatable)")
+               ->type_name("FILE"));
   AddPythonKernel(verify, rows, given->python);
   rows.For(kLadder, AddTensorFiles(verify, job.kernels.tensor_files));
   AddShapes(
@@ -70,14 +71,14 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   rows.For(kBoth,
            help::AddNumber(verify, "--seed", job.judging.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U));
   rows.For(kBoth, verify.add_option("--device", job.device, "CUDA device number")->capture_default_str());
-  rows.For(kBoth, help::AddNumber(verify, "--calls", job.judging.calls, "Calls of a library's kernel to compare in all",
-                                  0, 1'000'000));
+  rows.For(kBoth, help::AddNumber(verify, "--calls", job.judging.calls,
+                                  "Calls of a library's kernel whose results are compared, in total", 0, 1'000'000));
   rows.For(kBoth, verify.add_flag_callback(
                       "--no-timing", [&job] { job.judging.timing = false; },
-                      "Only results: for runs under compute-sanitizer"));
+                      "Check results only, for runs under compute-sanitizer"));
   rows.For(kBoth, verify.add_flag("--accept-weak-tolerance", job.judging.accept_weak_tolerance,
-                                  "Apply a library's tolerance as it is, though zeros or a mean pass it"));
-  rows.For(kBoth, verify.add_option("--receipt", job.receipt, "Write what was judged to this file")->type_name("FILE"));
+                                  "Apply a library's tolerance even if zeros or a mean pass it"));
+  rows.For(kBoth, verify.add_option("--receipt", job.receipt, "Write a receipt of the judgement")->type_name("FILE"));
   invocation.When(verify, [given] { return RunVerify(*given); });
 }
 

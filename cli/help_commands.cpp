@@ -116,7 +116,7 @@ int RunMan(const CLI::App& app, const ManArguments& arguments) {
 
 void AddHelp(CLI::App& app, Invocation& invocation) {
   const auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App* const help = app.add_subcommand("help", "Print the help of a command, as --help after it does");
+  CLI::App* const help = app.add_subcommand("help", "Print the help of a command");
   help->add_option("COMMAND", *words, "A command: gate selftest; default: the help of fa-profile itself")
       ->type_name("NAME");
   invocation.When(*help, [words, &app] { return PrintHelp(app, *words); });
@@ -124,7 +124,7 @@ void AddHelp(CLI::App& app, Invocation& invocation) {
 
 void AddCompletion(CLI::App& app, Invocation& invocation) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App* const command = app.add_subcommand("completion", "Print what completes command lines in a shell");
+  CLI::App* const command = app.add_subcommand("completion", "Print the completion script of a shell");
   command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(help::OneOf({"bash", "zsh", "fish"}));
   invocation.When(*command, [shell, &app] {
     std::cout << help::Completion(app, *shell, Version(), OwnValues());

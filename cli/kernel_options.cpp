@@ -38,9 +38,10 @@ std::vector<Shape> ShapeArguments::Parse() const {
 
 CLI::Option* AddTensorFiles(CLI::App& app, std::vector<std::string>& files) {
   return app
-      .add_option("--tensor", files,
-                  "NAME=FILE: a file for a tensor of a kernel library, instead of its draw or, of an output, of its "
-                  "reference (repeatable)")
+      .add_option(
+          "--tensor", files,
+          "NAME=FILE: read a tensor of a kernel library from FILE instead of drawing it; for an output, FILE is "
+          "the reference (repeatable)")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
 }
@@ -53,7 +54,7 @@ void AddPythonKernel(CLI::App& app, help::OptionJobs& rows, jobs::PythonOptions&
                         ->capture_default_str()
                         ->type_name("PROGRAM"));
   rows.For(kPython, help::AddNumber(app, "--timeout", options.timeout_s,
-                                    "Seconds that it has to load, and for each case", 1.0, 86400.0)
+                                    "Time limit in seconds to load it, and for each case", 1.0, 86400.0)
                         ->type_name("SECONDS"));
   rows.For(kPython, app.add_option("--case", options.cases,
                                    "A case by its full name; the file is not asked for its cases (repeatable)")

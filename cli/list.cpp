@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <utility>
 
+#include "bundled.h"
 #include "command.h"
 #include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
@@ -17,6 +19,8 @@
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/opcodes.h"
 #include "fa_profile/phase_map.h"
+#include "fa_profile/recording_file.h"
+#include "fa_profile/text.h"
 #include "fa_profile/usage_errors.h"
 
 namespace fa_profile::cli {
@@ -39,6 +43,74 @@ std::string RequireChip(const std::string& chip) {
   if (std::ranges::find(chips, name) != chips.end()) return name;
   throw Error("there is no chip '" + chip + "'" + DidYouMean(chip, chips),
               fmt::format("the known chips are {}", fmt::join(chips, ", ")));
+}
+
+/// The names that a list has, and which of them are asked for.
+class Names {
+ public:
+  explicit Names(const std::string& pattern) : pattern_(pattern) {}
+
+  bool Wanted(std::string_view name) {
+    const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+    const bool wanted = pattern_.empty() || std::ranges::search(name, pattern_, same).begin() != name.end();
+    seen_.emplace_back(name);
+    found_ = found_ || wanted;
+    return wanted;
+  }
+
+  /// Throws Error when no name matches the pattern: what is printed would be nothing.
+  void RequireOne(const std::string& what) const {
+    if (found_ || pattern_.empty()) return;
+    throw Error(fmt::format("list {}: no name contains '{}'{}", what, Printable(pattern_), Near()),
+                fmt::format("fa-profile list {} has them all", what));
+  }
+
+ private:
+  /// The nearest names; else those with a word that is near.
+  std::string Near() const {
+    const std::string near = DidYouMean(pattern_, seen_);
+    if (!near.empty()) return near;
+    std::map<std::string, std::vector<std::string>> names_of;
+    for (const std::string& name : seen_) {
+      for (std::size_t start = 0; start < name.size();) {
+        const std::size_t end = std::min(name.find_first_of("_.-", start), name.size());
+        names_of[name.substr(start, end - start)].push_back(name);
+        start = end + 1;
+      }
+    }
+    std::vector<std::string> words;
+    for (const auto& [word, names] : names_of) words.push_back(word);
+    constexpr std::size_t kMost = 3;
+    std::vector<std::string> found;
+    for (const std::string& word : NearMatches(pattern_, words, kMost)) {
+      for (const std::string& name : names_of.at(word)) {
+        if (found.size() < kMost && std::ranges::find(found, name) == found.end()) found.push_back(name);
+      }
+    }
+    return found.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(found, ", "));
+  }
+
+  const std::string& pattern_;
+  std::vector<std::string> seen_;
+  bool found_ = false;
+};
+
+/// What a program without CUDA knows of the ladder: it has a recording of it.
+void ListBundledKernels(const jobs::Wanted& wanted) {
+  std::cerr << "fa-profile: built without CUDA: these are the kernels of the bundled recording\n";
+  store::LoadOptions no_metrics;
+  no_metrics.metrics.emplace();
+  std::map<std::string, std::string> shapes;
+  std::vector<std::string> kernels;
+  for (const Case& entry : store::RecordingReader(BundledRecording()).Load(no_metrics).cases) {
+    if (!shapes.contains(entry.kernel)) kernels.push_back(entry.kernel);
+    if (!entry.shape) continue;
+    std::string& own = shapes[entry.kernel];
+    own += (own.empty() ? "" : "; ") + entry.shape->ToString();
+  }
+  for (const std::string& kernel : kernels) {
+    if (wanted(kernel)) fmt::print("{:<16} {}\n", kernel, shapes[kernel]);
+  }
 }
 
 /// The phases that are known without a map of the user's, and by what an instruction belongs to each.
@@ -77,14 +149,14 @@ void ListInputs(const std::function<bool(std::string_view)>& wanted) {
 
 int RunList(const ListOptions& options) {
   const auto& [what, chip, pattern, kernel_libraries] = options;
-  const auto wanted = [&pattern = options.pattern](std::string_view name) {
-    const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
-    return std::ranges::search(name, pattern, same).begin() != name.end() || pattern.empty();
-  };
-  if (what == "kernels") {
-    jobs::ListKernels(pattern, kernel_libraries);
+  Names names(pattern);
+  const jobs::Wanted wanted = [&names](std::string_view name) { return names.Wanted(name); };
+  if (what == "kernels" && kernel_libraries.empty() && jobs::KnownKernels().empty()) {
+    ListBundledKernels(wanted);
+  } else if (what == "kernels") {
+    jobs::ListKernels(wanted, kernel_libraries);
   } else if (what == "counters") {
-    jobs::ListCounters(chip, pattern);
+    jobs::ListCounters(chip, wanted);
   } else if (what == "chips") {
     jobs::ListChips();
   } else if (what == "sets") {
@@ -116,6 +188,7 @@ int RunList(const ListOptions& options) {
       }
     }
   }
+  if (what != "chips") names.RequireOne(what);
   return kExitFine;
 }
 
@@ -131,11 +204,13 @@ void AddList(CLI::App& app, Invocation& invocation) {
       ->required()
       ->check(
           help::OneOf({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
-  CLI::Option* const chip =
-      list->add_option("--chip", arguments->chip, "Chip whose counters or sets are listed")->capture_default_str();
+  CLI::Option* const chip = list->add_option("--chip", arguments->chip, "Chip whose counters or sets are listed")
+                                ->capture_default_str()
+                                ->type_name("CHIP");
   list->add_option("--kernel-lib", arguments->kernel_libraries, "With kernels: a kernel library of your own, too")
-      ->allow_extra_args(false);
-  list->add_option("--match", arguments->pattern, "Only names that contain this");
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  list->add_option("--match", arguments->pattern, "Only names that contain this")->type_name("WORD");
   list->callback([arguments, chip, &invocation] {
     if (chip->count() > 0 && arguments->what != "counters" && arguments->what != "sets") {
       throw Error("--chip has no effect on list " + arguments->what, "leave it out; counters and sets differ by chip");

@@ -72,9 +72,10 @@ int NewKernelLib(const std::string& folder) {
   const NewFolder top(made.path());
   (void)NewFolder(made.path() + "/.github");
   const NewFolder workflows(made.path() + "/.github/workflows");
+  const NewFolder ci(made.path() + "/ci");  // of kDefaultThresholds
   for (const EmbeddedText& file : KernelLibTexts()) {
-    (file.id == "gate.yml" ? workflows : top)
-        .Write(std::string(file.id), Replaced(std::string(file.text), "@NAME@", name));
+    const NewFolder& place = file.id == "gate.yml" ? workflows : file.id == "thresholds.yaml" ? ci : top;
+    place.Write(std::string(file.id), Replaced(std::string(file.text), "@NAME@", name));
   }
   made.PutInPlace();
   const auto word = [&folder](const std::string& below) {
@@ -87,8 +88,8 @@ int NewKernelLib(const std::string& folder) {
       "  {}\n"
       "  cmake --build {} && ctest --test-dir {}\n"
       "  fa-profile --kernel-lib {} --kernel '^{}$' --phase-map {}\n"
-      "thresholds.yaml and .github/workflows/gate.yml are its gate. GitHub reads workflows at the top of a repository "
-      "alone:\nif {} is not that, move .github there.\n",
+      "ci/thresholds.yaml and .github/workflows/gate.yml are its gate. GitHub reads workflows at the top of a "
+      "repository alone:\nif {} is not that, move .github there, and correct the paths in gate.yml.\n",
       Printable(folder), name,
       has_gpu ? "" : " (this machine has no GPU: ctest skips what needs one; run the last command where there is one)",
       Printable(ConfigureCommand(folder, has_gpu)), build, build, word("build/" + name + ".so"), name,
@@ -104,7 +105,7 @@ void AddNew(CLI::App& app, Invocation& invocation) {
     std::string folder;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const command = app.add_subcommand("new", "Write the files to begin with: a kernel library of your own");
+  CLI::App* const command = app.add_subcommand("new", "Write starter files for a kernel library of your own");
   command->add_option("WHAT", arguments->what, "kernel-lib")->required()->check(help::OneOf({"kernel-lib"}));
   command->add_option("DIR", arguments->folder, "Folder to make; its name becomes the kernel's")->required();
   invocation.When(*command, [arguments] { return NewKernelLib(arguments->folder); });

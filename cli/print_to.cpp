@@ -34,7 +34,7 @@ void CheckTarget(const ReportTarget& target, const std::vector<std::string>& inp
   // A device or a pipe is written to; a file is not written over by accident.
   const bool is_dangling = std::filesystem::is_symlink(target.file) && !std::filesystem::exists(target.file);
   if (!target.overwrite && (std::filesystem::is_regular_file(target.file) || is_dangling)) {
-    throw Error(target.file + " exists already", "give another path, or allow overwriting (--force)");
+    throw Error(target.file + " already exists", "give another path, or allow overwriting (--force)");
   }
 }
 

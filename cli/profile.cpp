@@ -176,7 +176,7 @@ void AddPhases(CLI::App& app, ProfileArguments& given, Invocation& invocation) {
                                   {"on", "off", "auto"}));
   rows.For(kLadder,
            app.add_flag("--timeline", given.ladder.timeline,
-                        "Sample metrics over the time of each call of 0.1 ms or more: report --format perfetto shows "
+                        "Sample metrics over the time of each call of 0.1 ms or more; report --format perfetto shows "
                         "them"));
   AddPhaseMap(app, invocation);
   rows.For(kEveryJob, {"--phase-map", "--phase-from"});
@@ -188,7 +188,7 @@ void AddReplay(CLI::App& app, ProfileArguments& given) {
       kLadder | kProgram,
       app.add_option(
              "--replay", given.replay,
-             "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. Of a "
+             "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. For a "
              "program: spread (default): each repetition of a launch takes the next pass; kernel; none: no counters")
           ->check(help::OneOf({"user", "kernel", "spread", "none"})));
   rows.ForValue(kLadder, {"--replay", "user"}, "fa-profile cannot run its kernels again");
@@ -230,12 +230,11 @@ void AddLaunches(CLI::App& app, ProfileArguments& given) {
   jobs::LaunchChoice& launches = given.program.launches;
   rows.For(kProgram,
            app.add_option("--top", launches.top,
-                          "Launch classes of a program to measure counters of; default those over 1 % of the kernel "
-                          "time")
+                          "Launch classes of a program that get counters; default: those over 1 % of the kernel time")
                ->check(CLI::Range(1, 10000)));
   rows.For(kProgram, app.add_option("--nvtx", launches.nvtx_pattern,
-                                    "Counters only of a program's launches inside NVTX ranges whose path (\"step / "
-                                    "attn\") matches this regular expression")
+                                    "Count only launches inside NVTX ranges whose path (\"step / attn\") matches this "
+                                    "regular expression")
                          ->type_name("REGEX"));
   rows.For(kProgram, app.add_option("--launch-skip", launches.skip,
                                     "Skip the first N launches of a program that --kernel and --nvtx match")
@@ -256,17 +255,15 @@ void AddRecordedTime(CLI::App& app, ProfileArguments& given) {
            help::AddChoice(app, "--profile-from-start", given.from_start,
                            "off: record a program only between its calls of cudaProfilerStart and cudaProfilerStop",
                            {"on", "off"}));
-  rows.For(kProgram, app.add_option("--delay", time.delay_s, "Seconds of a program's run before anything is recorded")
+  rows.For(kProgram, app.add_option("--delay", time.delay_s, "Seconds to wait before the program is recorded")
                          ->check(CLI::Range(0.0, 1e6))
                          ->type_name("SECONDS"));
-  rows.For(kProgram,
-           app.add_option("--duration", time.duration_s, "Seconds of a program's run to record; default to its end")
-               ->check(CLI::Range(0.1, 1e6))
-               ->type_name("SECONDS"));
+  rows.For(kProgram, app.add_option("--duration", time.duration_s, "Seconds to record; default: until the program ends")
+                         ->check(CLI::Range(0.1, 1e6))
+                         ->type_name("SECONDS"));
   rows.For(kProgram,
            app.add_option("--record-all", time.record_all_s,
-                          "Record every launch of a program for this many seconds, or for \"always\"; then only a "
-                          "sample")
+                          "Record every launch for this many seconds, or \"always\"; after that only a sample")
                ->transform(CLI::Transformer(std::map<std::string, std::string>{{"always", "1e9"}}).description(""))
                ->check(CLI::Range(0.0, 1e9))
                ->capture_default_str()
@@ -294,12 +291,14 @@ void AddOutput(CLI::App& app, ProfileArguments& given) {
   help::OptionJobs& rows = given.rows;
   rows.For(kRuns,
            app.add_option("-o,--output", given.file.path, "Recording to write (*.fap); default fa-profile-<time>.fap")
-               ->type_name("FILE"));
+               ->type_name("FILE"),
+           "it names the recording to write, and nothing is measured; report RECORDING -o FILE keeps a report");
   rows.For(kRuns,
            app.add_option("--spool", given.spool, "Write the recording to this folder, which fa-profile serve watches")
                ->type_name("FOLDER"));
   rows.Exclude({.option = {"--output"}, .beside = {"--spool"}, .why = "both name the output file"});
-  rows.For(kRuns, app.add_flag("--force", given.file.overwrite, "Replace an existing recording"));
+  rows.For(kRuns, app.add_flag("--force", given.file.overwrite, "Replace an existing recording"),
+           "it replaces a recording, and nothing is measured");
   rows.For(kLadder, help::AddChoice(app, "--raw", given.ladder.raw,
                                     "Raw counter data to keep: of all shapes, of the first, or none (most of a "
                                     "recording's size)",
@@ -323,7 +322,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   AddPhases(app, *given, invocation);
   app.option_defaults()->group("How it is measured");
   AddHow(app, *given);
-  app.option_defaults()->group("Of a program (-- PROGRAM)");
+  app.option_defaults()->group("For a program (-- PROGRAM)");
   AddOfProgram(app, *given);
   app.option_defaults()->group("Output");
   AddOutput(app, *given);

@@ -23,7 +23,7 @@ namespace {
 help::Job BundledJob(const help::OptionJobs& rows, const std::string& why_no_gpu) {
   return {.bit = kBundled,
           .name = "the bundled recording",
-          .refusal = " needs a GPU, which this machine does not have (" + why_no_gpu + ")",
+          .refusal = " needs a GPU, and none can be used here (" + why_no_gpu + ")",
           .cure = "without a GPU use only " + rows.ListedFor(kBundled) + "; report FILE.fap needs none"};
 }
 

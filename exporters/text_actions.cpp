@@ -97,7 +97,9 @@ void WriteActions(TextPage& page, const Profile& profile) {
   const std::vector<KernelFindings> kernels = FindingsByKernel(profile);
   if (kernels.empty()) return;
   page.Line();
-  page.Rule("what to act on");
+  std::size_t count = 0;
+  for (const KernelFindings& kernel : kernels) count += kernel.found.size();
+  page.Rule(fmt::format("what to act on: {} finding{}", count, count == 1 ? "" : "s"));
   const std::size_t in_full = std::max<std::size_t>(1, kMostInFull / kernels.size());
   for (const KernelFindings& kernel : kernels | std::views::take(kMostActedOn)) WriteKernel(page, kernel, in_full);
   if (kernels.size() > kMostActedOn) {

@@ -126,7 +126,7 @@ void WriteEntry(TextPage& page, const std::string& title, const EntryChanges& en
   }
   if (!rows.empty()) page.Table(columns, rows);
   const std::size_t same = entry.metrics.size() - rows.size();
-  page.Line(fmt::format("  {} metric{} the same", same, same == 1 ? "" : "s"), Style::kDim);
+  page.Line(fmt::format("  {} metric{} the same within noise", same, same == 1 ? "" : "s"), Style::kDim);
   WriteWaits(page, entry.waits);
 }
 

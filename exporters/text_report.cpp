@@ -469,7 +469,7 @@ void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOpti
   WriteShort(page, profile, options);
   WriteFewLosses(out, profile, options);
   page.Line();
-  page.Paragraph("", "More: --details has everything of each kernel; --kernel REGEX and --shape S choose.");
+  page.Paragraph("", "More: --details shows everything about each kernel; --kernel REGEX and --shape S select.");
 }
 
 }  // namespace fa_profile::exporters

@@ -398,10 +398,45 @@ TEST(DiffTest, PolarityDecidesWhatIsWorse) {
   EXPECT_DOUBLE_EQ(*Change("duration_seconds", 1.0, 1.5).ratio, 0.5);
 }
 
-TEST(DiffTest, OnlyANoisyMetricMayMoveWithoutBeingReported) {
+TEST(DiffTest, AMetricMovesBeyondItsErrorAlone) {
   EXPECT_EQ(Change("duration_seconds", 1.0, 1.019).judgement, "same");
   EXPECT_EQ(Change("duration_seconds", 1.0, 1.021).judgement, "worse");
-  EXPECT_EQ(Change("instructions", 1000000, 1000001).judgement, "worse");
+  EXPECT_EQ(Change("instructions", 1000000, 1004999).judgement, "same");
+  EXPECT_EQ(Change("instructions", 1000000, 1005001).judgement, "worse");
+  EXPECT_EQ(Change("gap_launches_seconds", 8e-6, 32e-6).judgement, "same") << "of one call by the CPU";
+  EXPECT_EQ(Change("gap_launches_seconds", 8e-6, 34e-6).judgement, "worse");
+}
+
+TEST(DiffTest, TinySharesAreTheSameHoweverMuchTheyChanged) {
+  EXPECT_EQ(Change("sm_active_ratio", 0.004, 0.002).judgement, "same");
+  EXPECT_EQ(Change("sm_active_ratio", 0.034, 0.020).judgement, "worse");
+  const auto conflicts = [](double before, double after) {
+    Profile a;
+    a.entries.resize(1);
+    a.entries[0].metrics = {{"shared_wavefronts", 1e6}, {"shared_excess_wavefronts", before}};
+    Profile b = a;
+    b.entries[0].metrics["shared_excess_wavefronts"] = after;
+    return ChangeOf(Diff(a, b), "shared_excess_wavefronts").judgement;
+  };
+  EXPECT_EQ(conflicts(1000, 10'900), "same");
+  EXPECT_EQ(conflicts(1000, 11'100), "worse");
+}
+
+TEST(DiffTest, RatesShareTheErrorOfTheTime) {
+  Profile before;
+  ProfileEntry& entry = before.entries.emplace_back();
+  entry.timing = TimingSummary{"events", 100, 1000.0, 990.0, 1010.0, 980.0, 0.02};
+  entry.metrics = {{"duration_seconds", 1e-6}, {"achieved_flops_per_second", 1e12}};
+  const auto moved_by = [&](double factor, const char* metric) {
+    Profile after = before;
+    after.entries[0].timing->median_ns *= factor;
+    after.entries[0].metrics = {{"duration_seconds", factor * 1e-6}, {"achieved_flops_per_second", 1e12 / factor}};
+    return ChangeOf(Diff(before, after), metric).judgement;
+  };
+  for (const char* const metric : {"duration_seconds", "achieved_flops_per_second"}) {
+    EXPECT_EQ(moved_by(1.025, metric), "same") << metric << ": so do two processes of the same code";
+    EXPECT_EQ(moved_by(1.03, metric), "worse") << metric;
+  }
 }
 
 TEST(DiffTest, ATimeMovesOnlyBeyondTheSpreadOfItsSamples) {
@@ -506,6 +541,24 @@ Profile Waiting(double warp_cycles, std::vector<AsyncWait> waits) {
   phases.samples = 1000;
   phases.async_waits = std::move(waits);
   return profile;
+}
+
+TEST(DiffTest, APhaseMovesBeyondTheErrorOfItsSamplesAlone) {
+  const auto judgement = [](std::uint64_t samples, const char* metric, double before, double after) {
+    Profile a = Waiting(1e5, {});
+    a.entries[0].phases->samples = samples;
+    a.entries[0].phases->phases = {{"load_q", {{"phase_warp_time_ratio", 0.02}, {metric, before}}, {}},
+                                   {"qk", {{"phase_instructions", 1e6}}, {}}};
+    Profile b = a;
+    b.entries[0].phases->phases[0].metrics[metric] = after;
+    return ChangeOf(Diff(a, b), metric).judgement;
+  };
+  EXPECT_EQ(judgement(1'000, "phase_waiting_ratio", 0.23, 0.40), "same") << "20 samples of the phase's own";
+  EXPECT_EQ(judgement(100'000, "phase_waiting_ratio", 0.23, 0.40), "worse");
+  EXPECT_EQ(judgement(1'000, "phase_time_ratio", 0.10, 0.13), "same");
+  EXPECT_EQ(judgement(100'000, "phase_time_ratio", 0.10, 0.13), "changed");
+  EXPECT_EQ(judgement(1'000, "phase_instructions", 4'000, 8'900), "changed") << "0.5 % of the kernel's";
+  EXPECT_EQ(judgement(1'000, "phase_instructions", 4'000, 9'100), "worse");
 }
 
 AsyncWait Wait(const char* phase, const char* place, double waits, double cycles, const char* kind = "mbarrier") {

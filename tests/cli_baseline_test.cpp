@@ -161,7 +161,16 @@ TEST_F(CliBaselineTest, ShowPrintsTheTimeOfEachCase) {
   EXPECT_NEAR(json["cases"][0]["duration_seconds"].get<double>(), 9.923456789e-6 * 1.0035, 1e-11);
   EXPECT_NEAR(json["cases"][0]["spread_ratio"].get<double>(), 0.0035 / 1.0035, 1e-6);
   EXPECT_EQ(json["cases"][0]["phases"]["softmax"], 0.31);
-  ExpectRefused("show nvidia-h100", "nvidia-h100/ladder.json cannot be read: No such file", "hint: ");
+  EXPECT_EQ(Run("show ci/baselines/nvidia-h200/").out, text.out);
+  ExpectRefused("show nvidia-h100", "no baseline of nvidia-h100 in ci/baselines; did you mean nvidia-h200?",
+                "there are: nvidia-h200; fa-profile baseline list");
+  ExpectRefused("show h200", "no baseline of h200 in ci/baselines; did you mean nvidia-h200?", "baseline list");
+  ExpectRefused("show nvidia-h200 --suite other", "no baseline of suite 'other' in ci/baselines/nvidia-h200",
+                "the files there: ladder.json");
+  ExpectRefused("show nvidia-h200 --baselines none", "no baseline of nvidia-h200 in none", "baseline promote makes");
+  ExpectRefused("show run.fap", "run.fap is a recording, not a baseline", "fa-profile report shows it");
+  ExpectRefused("show run.json", "is not in the format 'fa-profile baseline'",
+                "what fa-profile baseline promote writes");
 }
 
 TEST_F(CliBaselineTest, CardsOfOneModelAreOneBaseline) {

@@ -60,8 +60,10 @@ class SlipsOfRung8Test(unittest.TestCase):
             with self.subTest(name):
                 code, out, err = self.judge(f"slip-{name}.fap")
                 self.assertEqual(code, 1, out + err)
-                headline = out.split("\n\n")[0].replace("\n  ", " ")
-                self.assertEqual(headline, f"REGRESSION: hopper_64 4,16,2048,64: {first}")
+                headline, blocked = out.split("\n\n")[0].split("\nblocked by\n")
+                self.assertEqual(headline.replace("\n  ", " "), f"REGRESSION: hopper_64 4,16,2048,64: {first}")
+                for line in blocked.splitlines():
+                    self.assertRegex(line, r"^  - hopper_64 4,16,2048,64: .* -> .*; allowed: .*|^  - \d+ more; --json FILE writes all$")
                 self.assertRegex(out, further_down)
 
     def test_the_kernel_itself_and_its_other_recording_pass(self):
@@ -170,6 +172,11 @@ class CliGateTest(unittest.TestCase):
         code, out, _ = run("--candidate", same, *baselines)
         self.assertIn("drifted, within the budget of 5.0 %", out)
         self.assertNotIn("another card", out)
+
+    def test_limits_are_explained_without_a_baseline(self):
+        code, out, err = run("--explain", "--candidate", LADDER)
+        self.assertEqual(code, 0, err)
+        self.assertIn("mma 1,8,512,64", out)
 
     def test_worse_code_is_a_regression_and_is_explained(self):
         code, out, _ = run("--replay", WORSE)

@@ -145,12 +145,15 @@ TEST_F(CliTest, ListPrintsKernelsSetsMetricsAndPhases) {
 
 TEST_F(CliTest, HelpGroupsTheOptionsAndNamesWhatTheyTake) {
   const std::string help = Run("--help").out;
-  for (const char* const text : {"\nWhat is measured:\n", "\nHow it is measured:\n", "\nOf a program (-- PROGRAM):\n",
+  for (const char* const text : {"\nWhat is measured:\n", "\nHow it is measured:\n", "\nFor a program (-- PROGRAM):\n",
                                  "\nOutput:\n", "  --kernel REGEX ", "  --cache warm|flush ", "  --warmup N ",
                                  "(0 to 1000; default 5)\n", "  --delay SECONDS ", "(0 to 1000000)\n"}) {
     EXPECT_NE(help.find(text), std::string::npos) << text;
   }
   for (const char* const text : {"INT", "TEXT", "FLOAT", "e+"}) EXPECT_EQ(help.find(text), std::string::npos) << text;
+  for (const char* const command : {"gate", "verify", "list"}) {
+    EXPECT_EQ(Run(std::string(command) + " --help").out.find(" TEXT"), std::string::npos) << command;
+  }
   EXPECT_EQ(Run("report --help").out.find("What is measured"), std::string::npos) << "a command has its own";
 }
 
@@ -386,7 +389,7 @@ TEST_F(CliTest, AReportIsWrittenToAFileWholeOrNotAtAll) {
   EXPECT_EQ(Run("report -o x.txt " + small).out, "");
   EXPECT_EQ(ReadFile(folder_ / "x.txt"), Run("report " + small).out);
   EXPECT_LT(Run("report --summary --format html " + small).out.size(), before.size());  // without code
-  ExpectRefused("report --format html -o x.html " + small, "x.html exists already", "--force");
+  ExpectRefused("report --format html -o x.html " + small, "x.html already exists", "--force");
   ExpectRefused("report --format html -o x.html --force --kernel nothing " + small, "no kernel matches",
                 "the kernels are");
   EXPECT_EQ(ReadFile(page), before);
@@ -409,9 +412,9 @@ TEST_F(CliTest, AReportReplacesNoFileByAccident) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out + outcome.err, "");
   EXPECT_EQ(ReadFile(file), Run(report + "--format perfetto").out);
-  ExpectRefused(report + "-o " + file, "exists already", "--force");
+  ExpectRefused(report + "-o " + file, "already exists", "--force");
   std::filesystem::create_symlink("nowhere", folder_ / "dangling");
-  ExpectRefused(report + "-o dangling", "dangling exists already", "--force");
+  ExpectRefused(report + "-o dangling", "dangling already exists", "--force");
   EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "dangling"));
   EXPECT_EQ(Run(report + "-o " + file + " --force").exit_code, 0);
   EXPECT_EQ(ReadFile(file), Run(report).out);
@@ -468,6 +471,26 @@ TEST_F(CliTest, BadInputIsReportedBeforeTheMissingGpu) {
   ExpectRefused("--kernel '(' -- /bin/true", "not a regular expression", "RE2");
 }
 
+TEST_F(CliTest, AListWithoutAMatchNamesWhatIsNear) {
+  ExpectRefused("list metrics --match regsters", "no name contains 'regsters'; did you mean registers_per_thread",
+                "fa-profile list metrics has them all");
+  ExpectRefused("list findings --match bank-conflict5", "did you mean bank-conflicts?", "list findings");
+  ExpectRefused("list sets --match nothing-like-it", "no name contains 'nothing-like-it'", "list sets");
+  ExpectRefused("list kernels --match minimum", "did you mean minimal?", "list kernels");
+  for (const char* const what : {"inputs", "phases", "exported"}) {
+    ExpectRefused(std::string("list ") + what + " --match zzzz", "no name contains 'zzzz'", "has them all");
+  }
+  EXPECT_EQ(Run("list metrics --match REGISTERS").exit_code, 0);
+}
+
+TEST_F(CliTest, KernelsAreListedWithoutCudaToo) {
+  const Outcome outcome = Run("list kernels");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* const kernel : {"minimal", "serial_softmax", "hopper"}) {
+    EXPECT_NE(outcome.out.find(kernel), std::string::npos) << kernel;
+  }
+}
+
 TEST_F(CliTest, SetsAreListedForChipsThatExist) {
   for (const char* const chip : {"GA100", "AD104", "GH100", "GB100"}) {
     EXPECT_EQ(Run(std::string("list sets --chip ") + chip).exit_code, 0) << chip;
@@ -508,7 +531,8 @@ TEST_F(CliTest, CommandsThatNeedAGpuAreRefusedWithoutOne) {
   ExpectRefused("verify", "needs", "hint:");
   ExpectRefused("selftest", "selftest needs", "hint:");
   ExpectRefused("--device 1", "needs a GPU", "without a GPU use only");
-  ExpectRefused("-o x.fap", "needs a GPU", "without a GPU use only");
+  ExpectRefused("-o x.fap", "--output needs a GPU, and none can be used here (", "without a GPU use only");
+  ExpectRefused("-o x.fap", "it names the recording to write, and nothing is measured; report RECORDING -o", "hint:");
   ExpectRefused("--timeline", "--timeline needs a GPU", "without a GPU use only");
   ExpectRefused("--phases on", "--phases needs a GPU", "without a GPU use only");
   ExpectRefused("--force", "--force needs a GPU", "use only --ncu-set, --kernel, --shape, --causal, --phase-map");

@@ -334,11 +334,11 @@ class GateInitTest(FolderTest):
         (self.folder / "ci").mkdir()
         limits = self.folder / "ci" / "thresholds.yaml"
         limits.symlink_to("/nonexistent/target")
-        self.refused(says="ci/thresholds.yaml is there already")
+        self.refused(says="ci/thresholds.yaml already exists")
         limits.unlink()
         (self.folder / ".github" / "workflows").mkdir(parents=True)
         (self.folder / ".github" / "workflows" / "gate-comment.yml").write_text("mine")
-        self.refused("--workflow", "github", says="gate-comment.yml is there already")
+        self.refused("--workflow", "github", says="gate-comment.yml already exists")
         self.refused(CUBINS / "gone.cubin", says="gone.cubin")
         self.refused("-o", "/tmp/x.yaml", "--workflow", "gitlab", says="cannot be part of a workflow")
         self.refused("--workflow", "gitlab", "--from", "a/b\n: c", says="--from must be GROUP/REPOSITORY, not 'a/b\\x0A: c'")
@@ -360,7 +360,7 @@ class GateInitTest(FolderTest):
         self.assertEqual(code, 0, err)
         self.assertTrue(out.startswith("kept limits.yaml\nwrote .gitlab/fa-profile-gate.yml\n"), out)
         self.assertEqual((self.folder / "limits.yaml").read_text(), "version: 1\n")
-        self.refused("-o", "limits.yaml", says="limits.yaml is there already")
+        self.refused("-o", "limits.yaml", says="limits.yaml already exists")
 
 
 if __name__ == "__main__":

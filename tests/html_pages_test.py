@@ -135,9 +135,11 @@ class LadderTest(Pages):
         self.assertIn("serial-softmax", shown)
         self.browser.open(path)
         self.assertNotIn("Cure: see ", " ".join(self.browser.text("#findings .cure")))
-        own = sum(finding["cause"] is None for entry in report["entries"] if entry["part"] is None for finding in entry["findings"])
+        text = subprocess.run([PROGRAM, "report", LADDER], capture_output=True, text=True, check=True).stdout
+        own = re.search(r"what to act on: (\d+) findings", text)[1]
+        self.assertGreater(int(own), 10)
         tiles = self.browser.value("[...document.querySelectorAll('.tile')].map((e) => [e.children[0].textContent, e.children[1].textContent])")
-        self.assertEqual(dict(tiles)["Findings"], str(own))
+        self.assertEqual(dict(tiles)["Findings"], own, "as in the text")
 
     def test_a_phase_has_a_roof_of_its_own(self):
         self.browser.open(self.report(LADDER.stem), "#view=kernel&kernel=mma@2,16,2048,128")
@@ -662,9 +664,46 @@ class DiffTest(Pages):
             self.assertEqual(rows["cublas"][2], 0)
             note = f"Bars end at \u00b1{end}. An arrow: the change is beyond that."
             self.assertEqual(self.browser.text("#calls .note"), [] if end is None else [note])
+        # From 0 there is no ratio, and an arrow.
+        steps = ROOT / "recordings" / "hopper"
+        self.browser.open(self.write("from-zero", "diff", steps / "4-ping-pong.fap", steps / "9-ping-pong-again.fap"))
+        self.browser.value("document.querySelector('[aria-label=changes]').scrollTop = 30 * 15")
+        rows = self.browser.value(
+            "[...document.querySelectorAll('[aria-label=changes] .long-row')].map((row) => [row.children[3].textContent, row.children[5].textContent,"
+            " row.children[6].querySelectorAll('.beyond').length, row.children[6].firstChild.getAttribute('aria-label')])"
+        )
+        from_zero = [row for row in rows if row[0] == "0"]
+        self.assertTrue(from_zero)
+        for row in from_zero:
+            self.assertEqual(row[1:], ["n/a", 1, f"from 0, beyond the axis, which ends at \u00b150.0\u202f%"])
         # The arrow points to the left where the change is less.
         self.browser.open(self.write("faster", "diff", self.folder / "tenfold.fap", self.folder / "sample.fap"))
         self.assertEqual(self.browser.value("document.querySelector('#changes .beyond').getAttribute('x')"), "0%")
+
+    def test_the_mark_of_a_judgement_points_where_the_value_went(self):
+        steps = ROOT / "recordings" / "hopper"
+        path = self.write("marks", "diff", steps / "4-ping-pong.fap", steps / "9-ping-pong-again.fap")
+        self.browser.open(path)
+        marks = {tuple(row[1:3]): row[-1] for row in self.table("changes")}
+        self.assertEqual(marks["whole kernel", "duration duration_seconds"], "\u25bc better")
+        self.assertEqual(marks["whole kernel", "tensor pipe active tensor_core_utilization_ratio"], "\u25b2 better")
+        self.assertEqual(marks["whole kernel", "instructions per cycle instructions_per_cycle"], "\u25bc worse")
+        self.assertEqual(marks["whole kernel", "waves waves"], "\u25bc changed")
+
+    def test_nothing_of_a_value_is_cut_off(self):
+        steps = ROOT / "recordings" / "hopper"
+        path = self.write("marks", "diff", steps / "4-ping-pong.fap", steps / "9-ping-pong-again.fap")
+        other = self.write("other", "diff", ROOT / "recordings" / "pytorch-sdpa.fap", self.folder / "program.fap")
+        self.addCleanup(self.browser.resize, 1400)
+        for width in (885, 1280):
+            for page in (path, other):
+                self.browser.resize(width)
+                self.browser.open(page)
+                cut = self.browser.value(
+                    "[...document.querySelectorAll('[role=grid] .long-row > .num, [role=grid] .long-row > :not(.num):last-child')]"
+                    ".filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"
+                )
+                self.assertEqual(cut, [], f"{page.name} at {width}")
 
     def test_waits_that_changed_have_a_table(self):
         steps = ROOT / "recordings" / "hopper"

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,29 @@ TEST(JudgeCountersTest, MoreThanHalfAPercentMoreInstructionsAreARegression) {
   EXPECT_EQ(Counted(100'000, 112'000).Of().headline,
             "0.3 % slower, which may be noise: instructions 100,000 -> 112,000");
   EXPECT_EQ(Find(Counted(100'000, 112'000).Of(), "instructions").tier, 1);
+}
+
+TEST(JudgeCountersTest, ARegressionNamesItsLimit) {
+  EXPECT_EQ(Find(Counted(100'000, 112'000).Of(), "instructions").allowed, "0.5 %");
+  EXPECT_EQ(Find(Counted(100'000, 100'400).Of(), "instructions").allowed, "");
+  Scenario of_phase = Measured(kTooShort);
+  const MetricKey epilogue{"epilogue", "phase_instructions"};
+  const MetricKey softmax{"softmax", "phase_instructions"};
+  of_phase.Record(1, {{epilogue, 1'000}, {softmax, 99'000}}, {{epilogue, 1'501}, {softmax, 99'000}});
+  EXPECT_EQ(Find(of_phase.Of(), "phase_instructions", "epilogue").allowed, "0.5 % of the kernel's");
+  Scenario in_equal_code = Measured(kTooShort);
+  in_equal_code.Record(1, {{{"", "instructions"}, 100'000}}, {{{"", "instructions"}, 103'000}});
+  in_equal_code.Record(1, {{{"", "instructions"}, 100'400}}, {{{"", "instructions"}, 103'000}});
+  EXPECT_EQ(Find(in_equal_code.Of(), "instructions").allowed, "1,200");
+  Scenario limited = Counted(100'000, 112'000);
+  limited.thresholds.rules.emplace_back();
+  limited.thresholds.rules[0].metric = "instructions";
+  limited.thresholds.rules[0].relative = 0.1;
+  EXPECT_EQ(Find(limited.Of(), "instructions").allowed, "10.0 %");
+  limited.thresholds.rules[0].relative.reset();
+  limited.thresholds.rules[0].maximum = 110'000;
+  const std::vector<Comparison> both = limited.Of().comparisons;
+  EXPECT_TRUE(std::ranges::any_of(both, [](const Comparison& one) { return one.allowed == "at most 110,000"; }));
 }
 
 TEST(JudgeCountersTest, WhereMoreIsBetterLessIsARegression) {

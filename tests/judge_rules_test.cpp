@@ -349,7 +349,7 @@ TEST(JudgeRulesTest, TheWorstCaseDecidesTheVerdictAndComesFirst) {
   EXPECT_EQ(result.cases[2].verdict, Verdict::kImproved);
   EXPECT_EQ(result.cases[3].verdict, Verdict::kPass);
   EXPECT_TRUE(Has(result.headline, "REGRESSION: tiled 1,8,512,64: ")) << result.headline;
-  EXPECT_TRUE(Has(result.headline, " slower (and 1 more)")) << result.headline;
+  EXPECT_TRUE(Has(result.headline, " slower (worst of 2 cases)")) << result.headline;
   EXPECT_EQ(result.cases[0].comparisons[0].verdict, Verdict::kRegression);
 }
 

@@ -3,13 +3,15 @@
 
 import os
 import pathlib
+import pty
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from support.processes import LONG
+from support.processes import LONG, wait_for
 
 SOURCE = None
 FILES = {
@@ -78,7 +80,7 @@ class LauncherTest(unittest.TestCase):
 
     def launch(self, as_user=(), **more):
         """(what the program printed, whether the launcher built)."""
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "FA_PROFILE_PRESET": "host"} | more
+        environment = self.environment() | more
         done = subprocess.run(
             [*as_user, self.root / "fa-profile"], env=environment, capture_output=True, text=True, timeout=LONG, cwd="/"
         )
@@ -132,7 +134,7 @@ class LauncherTest(unittest.TestCase):
         for words, printed in ((["--help"], "not built yet"), (["report", "-h"], "not built yet"), (["demo", "--help"], "--hosts N")):
             with self.subTest(words):
                 command = [self.root / "fa-profile", *words]
-                environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "FA_PROFILE_PRESET": "host"}
+                environment = self.environment()
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG, cwd="/")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn(printed, done.stdout)
@@ -151,6 +153,72 @@ class LauncherTest(unittest.TestCase):
         (self.root / "unrelated" / "notes.md").write_text("edited\n")
         (self.root / "fa-profile-20260101T000000Z.fap").touch()
         self.assertFalse(self.launch()[1])
+
+    def environment(self):
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "FA_PROFILE_PRESET": "host"}
+
+    def test_an_interrupted_first_build_says_so_and_the_next_launch_builds_the_rest(self):
+        started, hold = self.home / "started", self.home / "hold"
+        hold.touch()
+        loop = f"touch {started}; while [ -e {hold} ]; do sleep 0.05; done"
+        (self.root / "cmake/text.cmake").write_text(f'execute_process(COMMAND sh -c "{loop}")' + FILES["cmake/text.cmake"])
+        interrupted = subprocess.Popen(
+            [self.root / "fa-profile"],
+            env=self.environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it may be ignored here
+        )
+        wait_for("the build", started.exists)
+        os.killpg(interrupted.pid, signal.SIGINT)
+        told = interrupted.communicate(timeout=LONG)[1]
+        self.assertEqual(interrupted.returncode, -signal.SIGINT)
+        self.assertIn("interrupted; the next start builds the rest", told)
+        self.assertNotIn("could not build", told)
+        hold.unlink()
+        again = subprocess.run([self.root / "fa-profile"], env=self.environment(), capture_output=True, text=True, timeout=LONG)
+        self.assertEqual((again.returncode, again.stdout), (0, "text, too 1\n"))
+        self.assertIn("building what an earlier start left unfinished", again.stderr)
+        self.assertFalse(self.launch()[1])
+
+    def test_the_setup_goes_on_after_an_interrupted_installation(self):
+        shutil.copy(SOURCE / "ci/setup.sh", self.root / "ci/setup.sh")
+        fakes, half, calls = self.home / "bin", self.home / "half-installed", self.home / "calls"
+        fakes.mkdir()
+        half.touch()
+        for name, lines in {
+            "dpkg-query": "",
+            "sudo": 'if [ "$1" = -n ]; then shift; fi; exec "$@"',
+            "dpkg": f'if [ "$1" = --audit ]; then ls {half} 2>/dev/null || true; else rm {half}; fi',
+            "apt-get": f'if [ -e {half} ]; then exit 100; fi; echo "$@" >>{calls}',
+            "nvdisasm": "",
+            "cuobjdump": "",
+        }.items():
+            (fakes / name).write_text(f"#!/bin/sh\n{lines}\n")
+            (fakes / name).chmod(0o755)
+        environment = self.environment() | {"PATH": f"{fakes}:{os.environ['PATH']}", "CUDACXX": "/bin/true", "TMPDIR": str(self.home)}
+        before = set(self.home.iterdir())
+        setup = [self.root / "ci/setup.sh", "--runtime"]
+        done = subprocess.run(setup, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONG)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("libfmt-dev", calls.read_text())
+        self.assertEqual(set(self.home.iterdir()), before - {half} | {calls}, "nothing else is left")
+
+    def test_on_a_terminal_one_line_shows_how_much_of_the_build_is_left(self):
+        terminal, end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        done = subprocess.run([self.root / "fa-profile"], env=self.environment(), stdout=subprocess.PIPE, stderr=end, timeout=LONG)
+        os.close(end)
+        self.assertEqual((done.returncode, done.stdout), (0, b"text, too 1\n"))
+        shown = b""
+        try:
+            while part := os.read(terminal, 65536):
+                shown += part
+        except OSError:
+            pass  # the end of a terminal
+        self.assertRegex(shown.decode(), r"\r\x1b\[Kfa-profile: step 1 of \d+, about \d+:\d\d minutes left\r\x1b\[K")
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
 
     def test_another_user_runs_the_build_of_the_checkouts_owner_and_writes_nothing(self):
         self.assertEqual(self.launch(), ("text, too 1\n", True))

@@ -47,7 +47,7 @@ TEST_F(NewKernelLibTest, ItsFilesBuildALibraryThatDescribesItself) {
   EXPECT_TRUE(Contains(tested.out, "description"));
   const Outcome gated = Shell(FA_PROFILE_PROGRAM
                               " gate --strict --static build/my_kernel.so build/my_kernel.so"
-                              " --thresholds My.Kernel/thresholds.yaml");
+                              " --thresholds My.Kernel/ci/thresholds.yaml");
   EXPECT_EQ(gated.exit_code, 0) << gated.out << gated.err;
 }
 
@@ -107,9 +107,15 @@ FA_PROFILE_EXPORT_KERNEL(kernel)
   EXPECT_EQ(Shell(FA_PROFILE_PROGRAM " list kernels --kernel-lib ./mine.so").exit_code, 0);
 }
 
+TEST_F(NewKernelLibTest, TheGateReadsItsLimitsWithoutBeingTold) {
+  ASSERT_EQ(New("norm").exit_code, 0);
+  ExpectRefused(Shell("cd norm && " FA_PROFILE_PROGRAM " gate init"), "gate init", "ci/thresholds.yaml already exists",
+                "change it by hand");
+}
+
 TEST_F(NewKernelLibTest, ItsOtherFilesNameTheKernel) {
   ASSERT_EQ(New("norm").exit_code, 0);
-  for (const char* const file : {"CMakeLists.txt", "kernel.cu", "thresholds.yaml", ".github/workflows/gate.yml"}) {
+  for (const char* const file : {"CMakeLists.txt", "kernel.cu", "ci/thresholds.yaml", ".github/workflows/gate.yml"}) {
     EXPECT_TRUE(Contains(ReadFile(folder_ / "norm" / file), "norm")) << file;
     EXPECT_FALSE(Contains(ReadFile(folder_ / "norm" / file), "@NAME@")) << file;
   }

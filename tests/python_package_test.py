@@ -222,8 +222,15 @@ class FrameTest(unittest.TestCase):
         self.assertTrue(numpy.isnan(self.frame["time"][1]) and numpy.isnan(self.frame["some"][1]))
         with self.assertRaises(ValueError):
             self.frame["time"][0] = 7
-        with self.assertRaisesRegex(KeyError, "no column 'tiem'; the columns are name, time"):
-            self.frame["tiem"]
+        for name, hint in {"tiem": r"did you mean time\? The columns are name, time", "zzz": "the columns are name, time"}.items():
+            with self.assertRaisesRegex(KeyError, f"no column '{name}'; {hint}"):
+                self.frame[name]
+        with self.assertRaisesRegex(KeyError, r"no column 'duration'; did you mean duration_ns"):
+            ladder().kernels["duration"]
+        with self.assertRaisesRegex(KeyError, r"no column 'softmax'; it is a phase: select\(phase='softmax'\)"):
+            ladder().phases["softmax"]
+        with self.assertRaisesRegex(KeyError, "'duratoin_ns'; did you mean duration_ns"):
+            ladder().kernels.groupby("duratoin_ns")
         self.assertIn("time", self.frame)
         self.assertEqual(list(self.frame.count), [1, 2**40, 3])
         self.assertEqual(list(self.frame), self.frame.rows())

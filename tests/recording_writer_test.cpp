@@ -101,7 +101,7 @@ TEST_F(RecordingWriterTest, AnAbandonedWriterKeepsWhatWasCommitted) {
 
 TEST_F(RecordingWriterTest, AnExistingFileIsAnErrorUnlessItMayBeOverwritten) {
   WriteFile(Path(), "precious");
-  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path()); }), "exists already");
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path()); }), "already exists");
   EXPECT_EQ(ReadFile(Path()), "precious");
   {
     RecordingWriter writer(Path(), true);

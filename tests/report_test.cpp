@@ -355,7 +355,7 @@ TEST(ReportTest, TheShortReportCountsNamesThatAreNotCountersAndHasTwelveLinesOfW
 }
 
 TEST(ReportTest, OnlyTheShortReportNamesTheOptionsThatShowMore) {
-  EXPECT_TRUE(Contains(Text(SampleProfile(), {.details = false}), "\nMore: --details has everything"));
+  EXPECT_TRUE(Contains(Text(SampleProfile(), {.details = false}), "\nMore: --details shows everything"));
   EXPECT_FALSE(Contains(Text(SampleProfile()), "--details"));
 }
 

@@ -38,7 +38,7 @@ void RequireNew(const std::string& path, const std::string& cure) {
   CheckOutputPath(path, OutputFolder::kIsMade);
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) return;
-  throw Error(path + " is there already, and is not written over", "change it by hand, remove it, " + cure);
+  throw Error(path + " already exists, and is not overwritten", "change it by hand, remove it, " + cure);
 }
 
 // Below the repository, and nothing in it that YAML or a shell reads as more than a name.

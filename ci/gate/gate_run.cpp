@@ -30,6 +30,15 @@ Thresholds ReadThresholds(std::string path) {
   return ParseThresholds(ReadPlainFile(path, kMostThresholdBytes), path);
 }
 
+/// A report of limits that were read by default names their file.
+GateAnswer WithSource(const GateOptions& options, GateResult result) {
+  if (options.thresholds.empty() && fs::exists(kDefaultThresholds)) {
+    result.notes.push_back(
+        fmt::format("limits from {} in the current folder; --thresholds FILE names others", kDefaultThresholds));
+  }
+  return {std::move(result), ""};
+}
+
 void Save(const std::string& path, const std::string& text) {
   if (path.empty()) return;
   WriteWholeFile(path, text);
@@ -59,6 +68,9 @@ GateInput FilesInput(const GateOptions& options) {
   std::future<Evidence> base;
   if (!options.baseline.empty()) base = std::async(std::launch::async, [&] { return LoadEvidence(options.baseline); });
   input.candidate = LoadEvidence(options.candidate);
+  if (options.explain && options.baseline.empty()) {
+    return input;  // the limits of the candidate's cases, whatever it is compared with
+  }
   if (options.baseline.empty()) {
     const PromotedBaseline baseline = FindBaseline(options.baselines, input.candidate.environment, options.suite);
     input.base = baseline.evidence;
@@ -146,7 +158,8 @@ GateAnswer RunGate(GateOptions options) {
                             ? Measure(options, thresholds)
                             : PairRunFromJson(ReadPlainFile(options.replay, kMostRunBytes), options.replay);
     if (options.explain) return {std::nullopt, Explain(thresholds, run.candidate, run_options.today)};
-    return {JudgePair(run, thresholds, run_options.today, run_options.reproduce, run_options.partial), ""};
+    return WithSource(options,
+                      JudgePair(run, thresholds, run_options.today, run_options.reproduce, run_options.partial));
   }
   GateInput input = options.statics.empty() ? FilesInput(options) : StaticInput(options);
   input.partial = run_options.partial;
@@ -154,7 +167,7 @@ GateAnswer RunGate(GateOptions options) {
   input.reproduce = run_options.reproduce;
   Save(options.save, ToJson(input.candidate));
   if (options.explain) return {std::nullopt, Explain(thresholds, input.candidate, input.today)};
-  return {Judge(input, thresholds), ""};
+  return WithSource(options, Judge(input, thresholds));
 }
 
 std::string PromoteFiles(const std::vector<std::string>& files, const std::string& baselines, const std::string& suite,

@@ -32,16 +32,16 @@ std::vector<Diagnosis> DiagnoseGpu(int device) {
   return found;
 }
 
-void ListKernels(const std::string& pattern, const std::vector<std::string>& paths) {
+void ListKernels(const Wanted& wanted, const std::vector<std::string>& paths) {
   std::vector<LibraryIdentity> libraries;  // all of them before the first line
   for (const std::string& path : paths) libraries.push_back(AskForIdentity(path));
   for (const Kernel* const kernel : Ladder()) {
-    if (kernel->id().find(pattern) == std::string::npos) continue;
+    if (!wanted(kernel->id())) continue;
     fmt::print("{} {:<16} {}\n", kernel->rung(), kernel->id(), kernel->teaches());
   }
   for (std::size_t i = 0; i < libraries.size(); ++i) {
     const LibraryIdentity& library = libraries[i];
-    if (library.kernel.find(pattern) == std::string::npos) continue;
+    if (!wanted(library.kernel)) continue;
     const std::string shape = library.parameters.empty() ? "BATCH,HEADS,SEQLEN,HEAD_DIM" : ToString(library.parameters);
     fmt::print("- {:<16} {}, --shape {}\n", library.kernel, Printable(paths[i]), shape);
     for (const std::string& tensor : library.tensors) fmt::print("  {:<16} {}\n", "", tensor);
@@ -60,9 +60,9 @@ std::string KernelOfLibrary(const std::string& path, const ChildLimits& limits) 
   return AskLibrary(question, limits).answer.identity.kernel;
 }
 
-void ListCounters(const std::string& chip, const std::string& pattern) {
+void ListCounters(const std::string& chip, const Wanted& wanted) {
   for (const collect::ChipMetric& metric : collect::ChipMetrics(chip)) {
-    if (metric.name.find(pattern) == std::string::npos) continue;
+    if (!wanted(metric.name)) continue;
     fmt::print("{:<64} {:<10} {}\n", metric.name, metric.type, metric.description);
   }
 }

@@ -46,8 +46,8 @@ void RunKernelLibrary(const VerifyJob&) { Refuse("kernel-library"); }
 void ServeKernelLibrary(const KernelChoice&) { Refuse("kernel-library"); }
 SelftestReport RunSelftest(const SelftestJob&) { Refuse("selftest"); }
 void RunGateSample(const GateSampleJob&) { Refuse("gate-sample"); }
-void ListKernels(const std::string&, const std::vector<std::string>&) { RefuseList("list kernels"); }
-void ListCounters(const std::string&, const std::string&) { RefuseList("list counters"); }
+void ListKernels(const Wanted&, const std::vector<std::string>&) { RefuseList("list kernels"); }
+void ListCounters(const std::string&, const Wanted&) { RefuseList("list counters"); }
 void ListChips() { RefuseList("list chips"); }
 std::string KernelOfLibrary(const std::string&, const ChildLimits&) { RefuseList("list kernels"); }
 std::vector<std::string> KnownKernels() { return {}; }

@@ -3,10 +3,12 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "derive.h"
+#include "diff_noise.h"
 #include "diff_waits.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/call_name.h"
@@ -18,8 +20,8 @@ namespace {
 /// Clocks of two runs that differ by more than this are another policy, not jitter.
 constexpr double kClockTolerance = 0.05;
 
-/// A phase's share of the time (and other shares from samples) moves by as much from run to run.
-constexpr double kShareTolerance = 0.01;
+/// A kernel's share of the time moves by as much from run to run.
+constexpr double kKernelShareTolerance = 0.01;
 
 /// The overlap of a short call comes from few of its samples.
 constexpr double kOverlapTolerance = 0.05;
@@ -69,11 +71,17 @@ std::vector<std::string> Incomparable(const Profile& before, const Profile& afte
   return reasons;
 }
 
-std::string Judge(const CatalogueMetric& metric, double before, double after, double min_ratio) {
-  const double change = std::abs(after - before);
-  const bool noisy = metric.stability == Stability::kNoisy;
-  if (change == 0.0 || (noisy && change < min_ratio * std::abs(before))) return "same";
-  if (metric.polarity == Polarity::kNeutral) return "changed";
+/// A count of a phase that moved by less of the kernel's does not make the kernel better or worse; the gate's limit.
+constexpr double kCountTolerance = 0.005;
+
+/// Counts, the metrics of these units, add up over phases.
+bool AddsUp(std::string_view unit) {
+  return unit == "instructions" || unit == "count" || unit == "bytes" || unit == "sectors" || unit == "flops";
+}
+
+/// `whole`: the kernel's count, where the values are a phase's.
+std::string Judge(const CatalogueMetric& metric, double before, double after, double whole) {
+  if (metric.polarity == Polarity::kNeutral || std::abs(after - before) < kCountTolerance * whole) return "changed";
   return (after > before) == (metric.polarity == Polarity::kHigherIsBetter) ? "better" : "worse";
 }
 
@@ -101,10 +109,9 @@ std::string OneSided(const CatalogueMetric& metric, const Metrics& before, const
   return is_new ? "new" : "gone";
 }
 
-/// The metrics of a catalogue on both sides. `change` says whose they are; `floors` how far a noisy metric of a unit
-/// may move unnoticed, in that unit.
+/// The metrics of a catalogue on both sides. `change` says whose they are; `wholes`: of a phase, the kernel's counts.
 void CompareMetrics(std::span<const CatalogueMetric> catalogue, const Metrics& before, const Metrics& after,
-                    double min_ratio, const std::map<std::string_view, double>& floors, MetricChange change,
+                    double min_ratio, const DiffNoise& noise, const Metrics& wholes, MetricChange change,
                     std::vector<MetricChange>& changes) {
   for (const CatalogueMetric& metric : catalogue) {
     change.metric = metric.id;
@@ -117,13 +124,24 @@ void CompareMetrics(std::span<const CatalogueMetric> catalogue, const Metrics& b
     } else {
       const double difference = *change.after - *change.before;
       if (*change.before != 0.0) change.ratio = difference / std::abs(*change.before);
-      const auto floor = floors.find(metric.unit);
-      const bool unnoticed =
-          metric.stability == Stability::kNoisy && floor != floors.end() && std::abs(difference) < floor->second;
-      change.judgement = unnoticed ? "same" : Judge(metric, *change.before, *change.after, min_ratio);
+      const bool same = difference == 0.0 || noise.Covers(metric, *change.before, *change.after, min_ratio);
+      const double whole = Find(wholes, change.metric).value_or(0.0);
+      change.judgement = same ? "same" : Judge(metric, *change.before, *change.after, whole);
     }
     changes.push_back(change);
   }
+}
+
+/// Sums over the phases.
+Metrics CountsOf(const PhaseTable& table) {
+  Metrics counts;
+  for (const CatalogueMetric& metric : PhaseCatalogue()) {
+    if (!AddsUp(metric.unit)) continue;
+    for (const PhaseEntry& phase : table.phases) {
+      if (const auto count = Find(phase.metrics, std::string(metric.id))) counts[std::string(metric.id)] += *count;
+    }
+  }
+  return counts;
 }
 
 /// Phases by name; one that a side lacks has no metrics there.
@@ -140,14 +158,14 @@ void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double
     const auto found = std::ranges::find(table.phases, name, &PhaseEntry::name);
     return found == table.phases.end() ? Metrics() : found->metrics;
   };
-  std::map<std::string_view, double> floors{{"ratio", kShareTolerance}};
-  if (before.timing && after.timing) {
-    floors["seconds"] = kShareTolerance * std::max(before.timing->median_ns, after.timing->median_ns) * 1e-9;
-  }
+  Metrics wholes = CountsOf(*before.phases);
+  for (const auto& [metric, count] : CountsOf(*after.phases)) wholes[metric] = std::max(wholes[metric], count);
   for (const std::string& name : names) {
     change.phase = name;
-    CompareMetrics(PhaseCatalogue(), metrics_of(*before.phases, name), metrics_of(*after.phases, name), min_ratio,
-                   floors, change, changes);
+    const Metrics own_before = metrics_of(*before.phases, name);
+    const Metrics own_after = metrics_of(*after.phases, name);
+    const DiffNoise noise(before, after, own_before, own_after);
+    CompareMetrics(PhaseCatalogue(), own_before, own_after, min_ratio, noise, wholes, change, changes);
   }
 }
 
@@ -165,22 +183,6 @@ void CompareShare(const char* metric, const std::optional<double>& before, const
     change.judgement = before ? "gone" : "new";
   }
   changes.push_back(std::move(change));
-}
-
-/// How far the medians of two samples of a call's durations may lie apart by chance, in seconds: three standard errors
-/// of the difference of two medians (of normal durations: sigma is (p95 - p05) / 3.29, the error of a median
-/// 1.25 sigma / sqrt(n)), and at least two ticks of the clock of the activity records, where they come from it. Fewer
-/// than five launches, often the first of a program, have no spread to speak of: a quarter of their median.
-double MedianTolerance(const TimingSummary& before, const TimingSummary& after) {
-  const double ticks_ns = before.method == "activity" || after.method == "activity" ? 64.0 : 0.0;
-  constexpr std::size_t kFew = 5;
-  constexpr double kFewRatio = 0.25;
-  const auto error = [](const TimingSummary& timing) {
-    return 1.25 * (timing.p95_ns - timing.p05_ns) / 3.29 / std::sqrt(static_cast<double>(timing.samples));
-  };
-  const bool few = std::min(before.samples, after.samples) < kFew;
-  return std::max({3.0 * std::hypot(error(before), error(after)), ticks_ns, few ? kFewRatio * before.median_ns : 0.0}) *
-         1e-9;
 }
 
 /// Empty: it has no phases.
@@ -229,13 +231,12 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
                  diff.waits);
   MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}, pair};
   const auto first = static_cast<std::ptrdiff_t>(changes.size());
-  std::map<std::string_view, double> floors;
-  if (before.timing && after.timing) floors["seconds"] = MedianTolerance(*before.timing, *after.timing);
   if (before.use && after.use) {
-    CompareShare("kernel_time_share_ratio", before.use->share_ratio, after.use->share_ratio, kShareTolerance, change,
-                 changes);
+    CompareShare("kernel_time_share_ratio", before.use->share_ratio, after.use->share_ratio, kKernelShareTolerance,
+                 change, changes);
   }
-  CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, floors, change, changes);
+  CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, DiffNoise(before, after), {}, change,
+                 changes);
   CompareShare("product_overlap_ratio", Overlap(before), Overlap(after), kOverlapTolerance, change, changes);
   if (one_model) ComparePhases(before, after, min_ratio, change, changes);
   std::stable_sort(changes.begin() + first, changes.end(), [](const MetricChange& a, const MetricChange& b) {
@@ -269,7 +270,7 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
   ProfileDiff diff;
   diff.incomparable = Incomparable(before, after);
   if (before.program && after.program) {
-    CompareShare("gpu_busy_ratio", before.program->busy_ratio, after.program->busy_ratio, kShareTolerance, {},
+    CompareShare("gpu_busy_ratio", before.program->busy_ratio, after.program->busy_ratio, kKernelShareTolerance, {},
                  diff.changes);
   }
   std::map<std::string, std::deque<std::size_t>> partners;  // not yet used, in their order

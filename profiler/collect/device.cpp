@@ -131,7 +131,12 @@ std::string WhyNoDevice() {
   int count = 0;
   const cudaError_t result = cudaGetDeviceCount(&count);
   if (result == cudaSuccess) return count > 0 ? "" : "the driver lists no GPU";
-  if (result == cudaErrorInsufficientDriver) return "no NVIDIA driver, or one older than CUDA 13 needs";
+  if (result == cudaErrorInsufficientDriver) {
+    std::error_code ignored;
+    const bool has_driver = std::filesystem::exists("/proc/driver/nvidia/version", ignored) ||
+                            std::filesystem::exists("/dev/dxg", ignored);  // of WSL
+    return has_driver ? "the NVIDIA driver is older than CUDA 13 needs" : "no NVIDIA driver";
+  }
   return cudaGetErrorString(result);
 }
 

@@ -59,7 +59,7 @@ void CheckTarget(const std::string& path, bool overwrite) {
     throw Error(path + " is not a plain file", "give another output path");
   }
   if (!overwrite)
-    throw Error(path + " exists already", "remove it, give another output path, or allow overwriting (--force)");
+    throw Error(path + " already exists", "remove it, give another output path, or allow overwriting (--force)");
 }
 
 }  // namespace

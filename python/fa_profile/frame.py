@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import html
 import inspect
@@ -126,7 +127,17 @@ class Frame:
         try:
             return self._columns[name]
         except KeyError:
-            raise KeyError(f"no column {name!r}; the columns are {', '.join(self._columns)}") from None
+            raise KeyError(f"no column {name!r}{self._hint(name)}") from None
+
+    def _hint(self, name: object) -> str:
+        """The columns that are near; where it is the metric or phase of a row, how to select that."""
+        near = difflib.get_close_matches(str(name), self._columns, 3, 0.6)
+        near += [one for one in self._columns if str(name) and str(name) in one and one not in near]
+        columns = f"he columns are {', '.join(self._columns)}"
+        for column in ("metric", "phase", "kernel"):
+            if column in self._columns and name in self._columns[column][1].tolist():
+                return f"; it is a {column}: select({column}={name!r}); t{columns}"
+        return f"; did you mean {' or '.join(near[:3])}? T{columns}" if near else f"; t{columns}"
 
     def _rows(self, rows: Rows) -> Frame:
         if not isinstance(rows, slice):
@@ -204,7 +215,7 @@ class Frame:
             try:
                 return method(*args, **kwargs)
             except KeyError as error:
-                error.args = (f"{error.args[0]!r}; the columns are {', '.join(self._columns)}",) if error.args else ()
+                error.args = (f"{error.args[0]!r}{self._hint(error.args[0])}",) if error.args else ()
                 raise
 
         return call

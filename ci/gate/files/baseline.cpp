@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kSha256Digits = 64;
 constexpr std::size_t kMostSources = 1000;
-constexpr const char* kRestore = "restore it from git, or remove it and promote again";
+constexpr const char* kRestore =
+    "baselines are what fa-profile baseline promote writes: restore a damaged one from git, or promote again";
 // At the start of a line: JSON text cannot contain a line break, so no text can imitate it.
 constexpr const char* kHashLine = "\n\"sha256\": \"";
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,6 +53,21 @@ void RefuseParents(const std::string& folder) {
   for (const fs::path& part : fs::path(folder)) {
     if (part == "..") throw Error(folder + " contains \"..\"", "give the folder's absolute path");
   }
+}
+
+/// Of a folder's files and folders, sorted; empty also where it cannot be read.
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string JoinedNames(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string NewestName(const std::string& suite) { return suite + ".json"; }
@@ -157,9 +173,25 @@ PromotedBaseline FindBaseline(const std::string& folder, const Environment& envi
                           suite, folder));
 }
 
-std::string NewestBaseline(const std::string& baselines, const std::string& gpu, const std::string& suite) {
+std::string BaselineToShow(const std::string& shown, const std::string& baselines, const std::string& suite) {
   RequireSuiteName(suite);
-  return baselines + "/" + GpuFolder(gpu) + "/" + NewestName(suite);
+  if (shown.ends_with(".fap")) {
+    throw Error(shown + " is a recording, not a baseline",
+                "fa-profile report shows it; fa-profile baseline promote makes a baseline of it");
+  }
+  const bool is_path = shown.find('/') != std::string::npos || shown.ends_with(".json");
+  if (is_path && !fs::is_directory(shown)) return shown;
+  const std::string folder = is_path ? shown : baselines + "/" + GpuFolder(shown);
+  const std::string path = folder + (folder.ends_with('/') ? "" : "/") + NewestName(suite);
+  if (fs::exists(path)) return path;
+  if (fs::is_directory(folder)) {
+    throw Error("no baseline of suite '" + suite + "' in " + folder,
+                "the files there: " + JoinedNames(NamesIn(folder)));
+  }
+  const std::vector<std::string> gpus = NamesIn(baselines);
+  throw Error("no baseline of " + shown + " in " + baselines + DidYouMean(shown, gpus),
+              gpus.empty() ? "fa-profile baseline promote makes the first; --baselines names another folder"
+                           : "there are: " + JoinedNames(gpus) + "; fa-profile baseline list shows them");
 }
 
 PromotedBaseline ReadBaseline(const std::string& path) {

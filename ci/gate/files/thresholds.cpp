@@ -47,7 +47,9 @@ std::string Listed(const std::vector<std::string>& names) {
   const std::vector<std::string> names(there.begin(), there.end());
   throw Error(fmt::format("{}: '{}' matches no {}, so this rule checks nothing{}", PlaceOf(thresholds, rule), pattern,
                           what, NearPattern(pattern, names)),
-              Listed(names) + "; correct the pattern, remove the rule, or give other limits: --thresholds FILE");
+              Listed(names) +
+                  "; correct the pattern, remove the rule, or give other limits: --thresholds FILE (default: "
+                  "ci/thresholds.yaml, if it exists)");
 }
 
 }  // namespace

@@ -206,6 +206,13 @@ double PhaseTolerance(const JudgeContext& context, const Demand& demand, double 
                   demand.relative.value_or(tolerance.relative) * base_share);
 }
 
+std::string Allowed(double relative, double absolute, double base, const std::string& unit) {
+  if (absolute > relative * std::abs(base)) {
+    return unit == "ratio" ? fmt::format("{:.3g} points", absolute * 100.0) : Number(absolute, unit);
+  }
+  return relative > 0.0 ? Percent(relative) : "no change";
+}
+
 void Block(Comparison& comparison, Severity severity) { comparison.blocking = severity == Severity::kError; }
 
 void WeighClock(Comparison* time, Comparison* cycles, double suspect_level, bool every_pair) {

@@ -102,6 +102,9 @@ void JudgeFact(const JudgeContext& context, CaseWork& work, Comparison compariso
     Block(comparison, demand.severity);
   } else if (worse) {
     comparison.verdict = Verdict::kRegression;
+    const double relative = comparison.rule.empty() && instructions ? context.thresholds.counter_relative : 0.0;
+    comparison.allowed =
+        Allowed(demand.relative.value_or(relative), demand.absolute.value_or(0.0), *comparison.base, facts.unit);
     comparison.reason += OwnerOf(demand);
     Block(comparison, spills || resident || !demand.rules.empty() ? demand.severity : Severity::kWarning);
   } else if (growth < 0.0 && facts.polarity != Polarity::kNeutral) {

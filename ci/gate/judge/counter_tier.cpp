@@ -51,22 +51,38 @@ double Growth(const Counter& counter) {
   return counter.facts.polarity == Polarity::kHigherIsBetter ? -growth : growth;
 }
 
-/// Exceeds both limits: the relative one, and a multiple of the range of equal code. A phase's count is compared with
-/// the kernel's total: 0.5 % more in a phase that is a hundredth of the kernel is not 0.5 % of the kernel.
-bool IsWorse(const JudgeContext& context, const Counter& counter, double range, double kernel_total) {
+/// Growth that is not worse: all of these limits have to be exceeded.
+struct CounterLimits {
+  double relative = 0.0;  ///< of `of`
+  double of = 0.0;        ///< the base's value; of a phase's count the kernel's total
+  double absolute = 0.0;
+
+  std::string Text(const Counter& counter) const {
+    const bool of_kernel = relative > 0.0 && of > std::abs(*counter.comparison.base) && absolute <= relative * of;
+    return Allowed(relative, absolute, of, counter.facts.unit) + (of_kernel ? " of the kernel's" : "");
+  }
+};
+
+/// The relative limit, and a multiple of the range of equal code. A phase's count is compared with the kernel's total:
+/// 0.5 % more in a phase that is a hundredth of the kernel is not 0.5 % of the kernel.
+CounterLimits LimitsOf(const JudgeContext& context, const Counter& counter, double range, double kernel_total) {
   const bool exact = counter.facts.stability == Stability::kDeterministic;
   const bool limited = counter.demand.relative || counter.demand.absolute;
-  const double base = std::abs(*counter.comparison.base);
-  const double relative =
-      counter.demand.relative.value_or(exact || !limited ? context.thresholds.counter_relative : 0.0);
   const double noise = context.thresholds.counter_aa_ranges * range;
-  // A noisy metric that a rule limits must also exceed the range of equal code.
-  const double absolute =
-      exact ? counter.demand.absolute.value_or(noise) : std::max(counter.demand.absolute.value_or(0.0), noise);
-  const double growth = Growth(counter);
   const bool of_phase = !counter.comparison.phase.empty() && AddsUp(counter.facts.unit) && !limited;
-  return growth > 0.0 && growth > relative * base && growth > absolute &&
-         (!of_phase || growth > relative * kernel_total);
+  CounterLimits limits;
+  limits.relative = counter.demand.relative.value_or(exact || !limited ? context.thresholds.counter_relative : 0.0);
+  limits.of = std::max(std::abs(*counter.comparison.base), of_phase ? kernel_total : 0.0);
+  // A noisy metric that a rule limits must also exceed the range of equal code.
+  limits.absolute =
+      exact ? counter.demand.absolute.value_or(noise) : std::max(counter.demand.absolute.value_or(0.0), noise);
+  return limits;
+}
+
+bool IsWorse(const JudgeContext& context, const Counter& counter, double range, double kernel_total) {
+  const CounterLimits limits = LimitsOf(context, counter, range, kernel_total);
+  const double growth = Growth(counter);
+  return growth > 0.0 && growth > limits.relative * limits.of && growth > limits.absolute;
 }
 
 /// Every candidate process is worse than every base process, by the limits and by the base's own range. This judges
@@ -99,6 +115,8 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
                                   Number(*comparison.candidate, comparison.unit), where);
   if (worse_throughout || IsWorse(context, counter, range, kernel_total)) {
     comparison.verdict = Verdict::kRegression;
+    const double equal_code = worse_throughout ? Range(counter.before) : range;
+    comparison.allowed = LimitsOf(context, counter, equal_code, kernel_total).Text(counter);
     if (worse_throughout) comparison.reason += ", in every process";
     comparison.reason += OwnerOf(counter.demand);
     Block(comparison, counter.demand.severity);

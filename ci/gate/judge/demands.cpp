@@ -78,6 +78,7 @@ void JudgeDemands(const JudgeContext& context, CaseWork& work, std::set<const Th
                         : facts.stability == Stability::kDeterministic ? 1
                                                                        : 2;
       comparison.rule = context.Place(*rule);
+      comparison.allowed = (minimum ? "at least " : "at most ") + Number(*limit, facts.unit);
       const std::string reason = fmt::format(
           "{}{} {} is {} the {} of {}{}{}", key.phase.empty() ? "" : OneLine(key.phase, 40) + ": ", facts.label,
           Number(*value, facts.unit), minimum ? "below" : "above", minimum ? "minimum" : "maximum",

@@ -320,6 +320,11 @@ std::string HostCodeOf(const GateResult& result) {
   return any(false) ? "; other host code, which was not timed" : any({}) ? "; host code was not compared" : "";
 }
 
+/// What the first of several cases of a verdict is among them.
+const char* RankName(Verdict verdict) {
+  return verdict == Verdict::kImproved ? "best" : verdict == Verdict::kMissing ? "one" : "worst";
+}
+
 std::string Headline(const GateResult& result, const std::string& unread) {
   const std::string verdict = fmt::format("{}: ", ToString(result.verdict));
   if (result.cases.empty()) return verdict + "there is no kernel to judge";
@@ -338,10 +343,10 @@ std::string Headline(const GateResult& result, const std::string& unread) {
                        same > 0 ? fmt::format(", {} with the same machine code", same) : "",
                        result.design == "static" ? HostCodeOf(result) : "");
   }
-  const auto others = count([&](const CaseVerdict& one) { return one.verdict == result.verdict; }) - 1;
+  const auto alike = count([&](const CaseVerdict& one) { return one.verdict == result.verdict; });
   const std::string name = worst.shape.empty() ? worst.kernel : worst.kernel + " " + worst.shape;
   return fmt::format("{}{}: {}{}", verdict, OneLine(name, 80), worst.headline,
-                     others > 0 ? fmt::format(" (and {} more)", others) : "");
+                     alike > 1 ? fmt::format(" ({} of {} cases)", RankName(result.verdict), alike) : "");
 }
 
 void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {

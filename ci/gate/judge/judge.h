@@ -235,6 +235,10 @@ std::string OwnerOf(const ThresholdRule& rule);
 /// The same of the last rule that limits growth; empty: no such rule.
 std::string OwnerOf(const Demand& demand);
 
+/// The limit on growth that counts, the larger of a share of `base` and an amount: "2 %", "8", "1.5 points", and
+/// "no change" if both are 0.
+std::string Allowed(double relative, double absolute, double base, const std::string& unit);
+
 /// A comparison blocks if its severity is error.
 void Block(Comparison& comparison, Severity severity);
 /// Reconciles time and cycles of one call. Cycles decide, because the code does not set the clock.

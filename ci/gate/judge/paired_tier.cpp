@@ -271,6 +271,8 @@ void Second(const JudgeContext& context, PairedTest& test, const Confirmation& c
   if (confirmation.confirmed) {
     comparison.verdict = Verdict::kRegression;
     const bool points = comparison.metric == kPhaseTime;
+    comparison.allowed =
+        test.logarithmic ? Percent(std::expm1(limit)) : Allowed(0.0, limit, 0.0, points ? "ratio" : comparison.unit);
     comparison.reason =
         fmt::format("worse by more than {}{} (p {:.2g} in {} new pairs)",
                     test.logarithmic ? Percent(std::expm1(limit)) : Number(limit, points ? "ratio" : comparison.unit),

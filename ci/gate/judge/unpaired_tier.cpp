@@ -70,6 +70,8 @@ void Conclude(const JudgeContext& context, const Demand& demand, double on_one_c
   Block(comparison, demand.severity);
   if (change > limit && change > noise) {
     comparison.verdict = Verdict::kRegression;
+    comparison.allowed = comparison.phase.empty() ? Percent(std::max(limit, noise))
+                                                  : Allowed(0.0, std::max(limit, noise), 0.0, comparison.unit);
     comparison.reason = promoted
                             ? fmt::format("drifted over the budget of {}{}", Percent(budget), AndBetweenCards(more))
                             : fmt::format("worse by more than {}", Percent(limit));

@@ -15,6 +15,10 @@ namespace {
 /// Most warnings of a case that time overruled and that are lines of their own.
 constexpr std::size_t kMostOverruled = 3;
 
+/// Most lines of what blocks, of one case and of all.
+constexpr std::size_t kMostBlockersOfCase = 4;
+constexpr std::size_t kMostBlockers = 16;
+
 /// Findings of lint that tell what to do about worse code.
 constexpr std::array<std::pair<std::string_view, const char*>, 4> kCodeCures = {{
     {"spill_bytes", "spills"},
@@ -98,7 +102,42 @@ bool IsTold(const CaseReport& report, const CaseVerdict& of, const Comparison& c
          (reasoned && std::ranges::any_of(report.lines, says));
 }
 
+/// Without limit or numbers, what is wrong: a result, a new warning of the compiler.
+std::string BlockerLine(const CaseVerdict& of, const Comparison& comparison) {
+  const bool compared = comparison.base && comparison.candidate && !comparison.allowed.empty();
+  const std::string text = compared ? fmt::format("{} {}; allowed: {}", MetricTitle(comparison),
+                                                  ShownNumbers(comparison), comparison.allowed)
+                                    : comparison.reason;
+  return CaseTitle(of) + ": " + text + (comparison.rule.empty() ? "" : " (" + comparison.rule + ")");
+}
+
 }  // namespace
+
+Blockers BlockersOf(const GateResult& result) {
+  Blockers blockers;
+  for (const CaseVerdict& of : result.cases) {
+    if (result.verdict != Verdict::kRegression || of.verdict != Verdict::kRegression) continue;
+    std::vector<const Comparison*> own;
+    for (const Comparison& comparison : of.comparisons) {
+      if (comparison.blocking && comparison.verdict == Verdict::kRegression) own.push_back(&comparison);
+    }
+    const auto is_time = [](const Comparison* one) {
+      return one->phase.empty() && (one->metric == kDuration || one->metric == kCycles);
+    };
+    std::ranges::stable_partition(own, is_time);
+    if (own.empty() && blockers.lines.size() < kMostBlockers) {
+      blockers.lines.push_back(CaseTitle(of) + ": " + of.headline);
+    }
+    std::size_t shown = 0;
+    for (const Comparison* const comparison : own) {
+      if (shown == kMostBlockersOfCase || blockers.lines.size() == kMostBlockers) break;
+      blockers.lines.push_back(BlockerLine(of, *comparison));
+      ++shown;
+    }
+    blockers.more += own.size() - shown;
+  }
+  return blockers;
+}
 
 CaseReport ReportOf(const CaseVerdict& of) {
   CaseReport report;

@@ -24,6 +24,15 @@ struct CaseReport {
 
 CaseReport ReportOf(const CaseVerdict& of);
 
+/// What decided a REGRESSION.
+struct Blockers {
+  std::vector<std::string> lines;  ///< "mma 1,8,512,64: duration 5.86 us -> 6.55 us, +11.8 %; allowed: 2 %"
+  std::size_t more = 0;            ///< left out
+};
+
+/// Worst cases first, of each time before all else. Of another verdict: none.
+Blockers BlockersOf(const GateResult& result);
+
 /// What helps against a finding, one line; empty: it is not known.
 std::string CureOf(const CaseFinding& finding);
 

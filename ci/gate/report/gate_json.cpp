@@ -41,7 +41,8 @@ Json ToJson(const Comparison& c) {
           {"verdict", ToString(c.verdict)},
           {"blocking", c.blocking},
           {"reason", OrNull(c.reason)},
-          {"rule", OrNull(c.rule)}};
+          {"rule", OrNull(c.rule)},
+          {"allowed", OrNull(c.allowed)}};
 }
 
 Json ToJson(const CaseVerdict& v) {

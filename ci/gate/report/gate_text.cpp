@@ -34,8 +34,8 @@ class Page {
     }
     end_line();
   }
-  /// Not wrapped: to be copied.
-  void Command(const std::string& lead, std::string_view text) {
+  /// Not wrapped: to be copied, or one of several lines that are compared.
+  void Unwrapped(const std::string& lead, std::string_view text) {
     text_ += lead + Harmless(SafeLine(text, 4096)) + "\n";
   }
   void Line(const std::string& text = {}) { text_ += text + "\n"; }
@@ -99,6 +99,10 @@ std::string GateText(const GateResult& result) {
   Page page;
   const std::string verdict = ToString(result.verdict);
   page.Put("", result.headline.starts_with(verdict) ? result.headline : verdict + ": " + result.headline, 2);
+  const Blockers blockers = BlockersOf(result);
+  if (!blockers.lines.empty()) page.Line("blocked by");
+  for (const std::string& line : blockers.lines) page.Unwrapped("  - ", line);
+  if (blockers.more > 0) page.Line(fmt::format("  - {} more; --json FILE writes all", blockers.more));
   page.Line();
   for (const std::string& reason : result.incomparable) page.Put("  cannot be compared: ", reason, 4);
   if (!result.incomparable.empty()) page.Line();
@@ -115,7 +119,7 @@ std::string GateText(const GateResult& result) {
     page.Put("controls   ", text + (control.reason.empty() ? "" : "; " + control.reason), 11);
   }
   for (const std::string& note : result.notes) page.Put("note       ", note, 11);
-  if (!result.reproduce.empty()) page.Command("reproduce  ", result.reproduce);
+  if (!result.reproduce.empty()) page.Unwrapped("reproduce  ", result.reproduce);
   return page.Finish();
 }
 

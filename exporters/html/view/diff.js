@@ -5,20 +5,23 @@ const JUDGEMENT_CLASSES = {
   better: "good"
 };
 
-function judgementText(judgement) {
-  const mark = {worse: "\u25b2 ", better: "\u25bc "}[judgement] || "";
+/** `moved`: after less before; the arrow points to more or less, and the colour says which of them is worse. */
+function judgementText(judgement, moved) {
+  const isJudged = ["worse", "better", "changed"].includes(judgement);
+  const mark = !isJudged || !moved ? "" : moved > 0 ? "\u25b2 " : "\u25bc ";
   return h("span", {class: JUDGEMENT_CLASSES[judgement] || "muted"}, mark, judgement);
 }
 
 /** A change as a bar from the middle: to the right is more. Its colour says whether that is worse; an arrow, that it is
-    more than `most`. */
+    more than `most`. A change from 0 has no ratio, and is beyond any: `Infinity`. */
 function changeBar(ratio, most, kind, label) {
-  const beyond = isNumber(ratio) && Math.abs(ratio) > most;
+  const known = isNumber(ratio) || Math.abs(ratio) === Infinity;
+  const beyond = known && Math.abs(ratio) > most;
   const bar =
     s("svg",
       {class: "bar", width: "100%", height: 14, role: "img", "aria-label": beyond ? beyondText(label, most) : label},
       s("rect", {class: "track", width: "100%", height: 14, rx: 2}));
-  if (isNumber(ratio) && most > 0) {
+  if (known && most > 0) {
     const length = 50 * Math.min(1, Math.abs(ratio) / most);
     bar.append(
       s("rect", {class: `fill ${kind}`, x: `${ratio < 0 ? 50 - length : 50}%`, width: `${length}%`, height: 14}));
@@ -30,8 +33,14 @@ function changeBar(ratio, most, kind, label) {
 
 /** What the arrows at bars of `ratios` mean, if there are any. */
 function beyondNote(ratios, most) {
-  return ratios.some((ratio) => isNumber(ratio) && Math.abs(ratio) > most) &&
+  return ratios.some((ratio) => Math.abs(ratio) > most) &&
     h("p", {class: "note"}, `Bars end at \u00b1${percent(most)}. An arrow: the change is beyond that.`);
+}
+
+/** A change's ratio, as changeBar() takes it; null: one side has no value. */
+function barRatio({before, after, ratio}) {
+  if (isNumber(ratio) || !isNumber(before) || !isNumber(after) || before === after) return ratio;
+  return Math.sign(after) * Infinity;
 }
 
 const END_OF_BARS = 0.5;  // of changes of all metrics
@@ -96,7 +105,7 @@ function waitChanges(waits) {
           id: "judgement",
           title: "is",
           value: ({judgement}) => judgement,
-          cell: ({judgement}) => judgementText(judgement)
+          cell: ({judgement, cost_ratio: cost}) => judgementText(judgement, cost)
         },
       ],
       moved, {caption: "waits for asynchronous work, before and after"}));
@@ -232,25 +241,25 @@ class DiffApp extends App {
         {
           id: "judgement",
           title: "time is",
-          width: "6em",
+          width: "8.6em",
           value: ({time}) => (time ? time.judgement : null),
-          cell: ({time}) => (time ? judgementText(time.judgement) : valueText(ABSENT))
+          cell: ({time}) => (time ? judgementText(time.judgement, time.ratio) : valueText(ABSENT))
         },
         {
           id: "phases",
           title: "phases before",
           sortable: false,
-          width: "minmax(7em, 1fr)",
+          width: "minmax(6.4em, 1fr)",
           value: () => null,
-          cell: ({before}) => phaseBar(before, {height: 16}) || valueText(ABSENT)
+          cell: ({before}) => phaseBar(before, {height: 16, room: 110}) || valueText(ABSENT)
         },
         {
           id: "phases-after",
           title: "phases after",
           sortable: false,
-          width: "minmax(7em, 1fr)",
+          width: "minmax(6.4em, 1fr)",
           value: () => null,
-          cell: ({after}) => phaseBar(after, {height: 16}) || valueText(ABSENT)
+          cell: ({after}) => phaseBar(after, {height: 16, room: 110}) || valueText(ABSENT)
         },
       ].filter(Boolean),
       this.calls, {
@@ -273,26 +282,27 @@ class DiffApp extends App {
         named && {
           id: "kernel",
           title: "kernel",
-          width: "minmax(13em, 1fr)",
-          value: ({kernel, part, shape}) => [kernel, part, shape].filter(Boolean).join(" \u00b7 ")
+          width: "minmax(12.3em, 1fr)",
+          value: ({kernel, part, shape}) => [kernel, part, shape].filter(Boolean).join(" \u00b7 "),
+          cell: (each, name) => h("span", {title: name}, name)
         },
         {
           id: "phase",
           title: "phase",
-          width: "9.8em",
+          width: "9.4em",
           value: ({phase}) => phase,
           cell: ({phase}) => (phase === null ? h("span", {class: "muted"}, "whole kernel") : phaseName(phase))
         },
         {
           id: "metric",
           title: "metric",
-          width: "minmax(10em, 1.4fr)",
+          width: "minmax(8em, 1.4fr)",
           value: ({metric}) => help.label(metric),
           cell: ({metric}, label) => h(
             "span", {title: `${metric}: ${help(metric)}`}, label, " ", h("span", {class: "mono muted"}, metric))
         },
-        {id: "before", title: "before", kind: "num", width: "6.6em", value: ({before}) => before, cell: text},
-        {id: "after", title: "after", kind: "num", width: "6.6em", value: ({after}) => after, cell: text},
+        {id: "before", title: "before", kind: "num", width: "7em", value: ({before}) => before, cell: text},
+        {id: "after", title: "after", kind: "num", width: "7em", value: ({after}) => after, cell: text},
         {
           id: "ratio",
           title: "change",
@@ -305,17 +315,18 @@ class DiffApp extends App {
           id: "bar",
           title: "",
           sortable: false,
-          width: "5em",
+          width: "4.2em",
           value: () => null,
-          cell: ({ratio, judgement}) =>
-            changeBar(ratio, END_OF_BARS, CHANGE_KINDS[judgement] || "change-same", change(ratio))
+          cell: (each) => changeBar(
+            barRatio(each), END_OF_BARS, CHANGE_KINDS[each.judgement] || "change-same",
+            isNumber(each.ratio) || each.before !== 0 ? change(each.ratio) : "from 0")
         },
         {
           id: "judgement",
           title: "is",
-          width: "5.5em",
+          width: "8.6em",
           value: ({judgement}) => judgement,
-          cell: ({judgement}) => judgementText(judgement)
+          cell: ({judgement, before, after}) => judgementText(judgement, after - before)
         },
       ].filter(Boolean),
       changes, {
@@ -331,7 +342,7 @@ class DiffApp extends App {
             wanted === "all" || (wanted === "" ? judgement !== "same" : judgement === wanted)
         }
       });
-    return section(title, {id: "changes"}, shown, beyondNote(changes.map(({ratio}) => ratio), END_OF_BARS));
+    return section(title, {id: "changes"}, shown, beyondNote(changes.map(barRatio), END_OF_BARS));
   }
 
   callView({before, after, changes, waits, findings, time}) {
@@ -342,7 +353,7 @@ class DiffApp extends App {
       h("h1", {tabindex: -1}, after.name, after.shape && h("span", {class: "muted"}, ` \u00b7 ${after.shape}`)),
       h("div", {class: "tiles"}, tile("Before", show(before.time, "seconds")),
         tile("After", show(after.time, "seconds")),
-        tile("Change", time ? change(time.ratio) : ABSENT, time && judgementText(time.judgement))),
+        tile("Change", time ? change(time.ratio) : ABSENT, time && judgementText(time.judgement, time.ratio))),
       section(
         "Time by phase", {id: "phases"}, h("p", {class: "note"}, "Bars are as long as the time of a call."),
         sides.map(([label, entry]) => h("div", {class: "side"}, h("span", {}, label), this.sideBar(entry, longest))),

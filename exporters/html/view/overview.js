@@ -69,6 +69,11 @@ function rankedFindings(report) {
   return found.sort((a, b) => b.weight - a.weight);
 }
 
+/** As the text report counts them: a rule once for each kernel, whatever the number of its shapes and phases. */
+function countFindings(report) {
+  return new Set(rankedFindings(report).map(({entry, finding}) => JSON.stringify([entry.name, finding.id]))).size;
+}
+
 function findingCard({entry, finding}, app) {
   return h(
     "article", {class: "finding"},
@@ -297,7 +302,7 @@ function summaryTiles(report) {
   const wrong = checked.filter(({correct}) => !correct);
   const best = calls.filter((entry) => entry.metric("achieved_flops_per_second") !== null)
                  .sort((a, b) => b.metric("achieved_flops_per_second") - a.metric("achieved_flops_per_second"))[0];
-  const found = calls.flatMap(({findings}) => findings).length;
+  const found = countFindings(report);
   return h(
     "div", {class: "tiles"}, tile("Measured", plural(calls.length, "call"), measuredText(report)),
     checked.length > 0 &&

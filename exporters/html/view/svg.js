@@ -1,8 +1,9 @@
 // Charts in SVG. Lengths are shares of the chart's width, so that it fits every page; a table with the same values is
 // near each of them.
 
-/** A bar of `parts` [{label, ratio, class, rows}]; ratios are of the whole width, the rest of it is the track. */
-function stackedBar(parts, {height = 22, label, labels = true}) {
+/** A bar of `parts` [{label, ratio, class, rows}]; ratios are of the whole width, the rest of it is the track. `room`:
+    about its width in pixels, where that is so small that few labels fit. */
+function stackedBar(parts, {height = 22, label, labels = true, room = Infinity}) {
   const bar =
     s("svg", {class: "bar", width: "100%", height, role: "img", "aria-label": label},
       s("rect", {class: "track", width: "100%", height, rx: 2}));
@@ -14,7 +15,7 @@ function stackedBar(parts, {height = 22, label, labels = true}) {
     const cell =
       s("svg", {x: `${100 * at}%`, width: `${100 * width}%`, height},
         s("rect", {class: `fill ${part.class}`, width: "100%", height, rx: 1}),
-        labels && width > 0.045 &&
+        labels && width > 0.045 && width * room > 8 * part.label.length &&
           s("text", {class: `bar-label on-${part.class}`, x: 6, y: height / 2, dy: "0.35em"}, part.label));
     bar.append(withTip(cell, part.label, part.rows));
     at += width;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fa_profile/child_process.h"
@@ -23,10 +24,11 @@ void RequireGpu(const std::string& what);
 /// What would stop a measurement on this GPU. In a build without CUDA: that it cannot measure, and why.
 std::vector<Diagnosis> DiagnoseGpu(int device);
 
-/// Prints names that contain `pattern`. A build without CUDA throws Error. `paths`: of kernel libraries, loaded in a
-/// child process.
-void ListKernels(const std::string& pattern, const std::vector<std::string>& paths);
-void ListCounters(const std::string& chip, const std::string& pattern);
+/// Prints the names that `wanted` asks for. A build without CUDA throws Error. `paths`: of kernel libraries, loaded in
+/// a child process.
+using Wanted = std::function<bool(std::string_view name)>;
+void ListKernels(const Wanted& wanted, const std::vector<std::string>& paths);
+void ListCounters(const std::string& chip, const Wanted& wanted);
 void ListChips();
 
 /// Ids of the ladder's kernels; empty in a build without CUDA.

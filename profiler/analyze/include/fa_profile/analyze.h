@@ -30,10 +30,10 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map =
 /// CUPTI metric names that Analyze() reads: load only these for a fast report.
 std::vector<std::string> MetricsForAnalysis();
 
-/// Compares two profiles. `min_ratio`: relative change below which a noisy metric counts as the same; a deterministic
-/// one differs when it differs at all. A time is the same, too, where its medians differ by less than the spread of
-/// their samples explains. A catalogue metric with a polarity is judged "better" or "worse". Phases are compared by
-/// name where both sides have some; a share of theirs that moves by less than a hundredth is the same.
+/// Compares two profiles. "same": the values differ by less than what runs of the same code do. A noisy metric by less
+/// than `min_ratio`, by what the samples of its times and phases explain, or, of a share, by a hundredth; a
+/// deterministic one by less than half a percent. Else a catalogue metric with a polarity is "better" or "worse", but a
+/// phase's count that moved by less than half a percent of the kernel's is "changed". Phases are compared by name.
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
 
 /// Sets recordings of one program side by side: names of their files and profiles, one or more, each with a `program`.

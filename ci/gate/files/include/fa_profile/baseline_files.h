@@ -60,8 +60,9 @@ class BaselineFolder {
 /// (the judge then compares the environments). Throws Error, with the command that makes one, if there is none.
 PromotedBaseline FindBaseline(const std::string& folder, const Environment& environment, const std::string& suite);
 
-/// Path of the newest baseline of a GPU's folder, whether it exists or not. Throws Error for a bad suite.
-std::string NewestBaseline(const std::string& baselines, const std::string& gpu, const std::string& suite);
+/// Path of the baseline to show: `shown` itself if it names a file; the newest of a suite if it is a folder of a GPU,
+/// by path or by name. Throws Error, with the names that exist, if there is none, and for a bad suite.
+std::string BaselineToShow(const std::string& shown, const std::string& baselines, const std::string& suite);
 
 /// Reads one file. Throws Error.
 PromotedBaseline ReadBaseline(const std::string& path);

@@ -35,6 +35,7 @@ struct Comparison {
   bool blocking = false;   ///< counts for the case's verdict; false: a warning or a note
   std::string reason;      ///< of the verdict, one line; empty for a plain PASS
   std::string rule;        ///< "ci/thresholds.yaml:12", or empty: the default
+  std::string allowed;     ///< of a REGRESSION, how much worse it may be: "2 %"; empty: no limit, `reason` tells all
   bool overruled = false;  ///< worse, and it does not block because the measured time is not; `reason` tells both
   bool told = false;       ///< the case's `why` has its numbers
 };

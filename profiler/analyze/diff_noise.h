@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "derive.h"
+#include "fa_profile/metric_catalogue.h"
+#include "fa_profile/profile.h"
+
+namespace fa_profile::analyze {
+
+/// How far the median durations of the same code may lie apart by chance, as a ratio of `before`'s: three standard
+/// errors, of each sample's median and between processes. 0: a side was not timed.
+double TimeError(const ProfileEntry& before, const ProfileEntry& after);
+
+/// What moves the values of one kernel, or of one of its phases, from run to run. Only noisy metrics have an error;
+/// deterministic ones may move by half a percent, as in the gate.
+class DiffNoise {
+ public:
+  /// Of the whole kernel.
+  DiffNoise(const ProfileEntry& before, const ProfileEntry& after);
+  /// Of a phase, whose metrics these are.
+  DiffNoise(const ProfileEntry& before, const ProfileEntry& after, const Metrics& phase_before,
+            const Metrics& phase_after);
+
+  /// The change does not exceed the error. `min_ratio`: the least relative change of a noisy metric that counts.
+  bool Covers(const CatalogueMetric& metric, double before, double after, double min_ratio) const;
+
+ private:
+  double ErrorOf(const CatalogueMetric& metric, double size) const;
+  double ShareError(const std::string& metric) const;
+
+  const Metrics& before_;
+  const Metrics& after_;
+  bool of_phase_ = false;
+  double time_ratio_ = 0.0;    ///< TimeError()
+  double call_seconds_ = 0.0;  ///< the longer call
+  double samples_before_ = 0.0, samples_after_ = 0.0;
+};
+
+}  // namespace fa_profile::analyze
