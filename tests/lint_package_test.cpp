@@ -1,8 +1,11 @@
 #include "fa_profile/lint_package.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "fa_profile/child_process.h"
+#include "fa_profile/descriptor.h"
 #include "fa_profile/disassembly.h"
 #include "sample_cubins.h"
 #include "test_files.h"
@@ -75,6 +80,30 @@ TEST_F(LintPackageTest, ProgressCountsAllThatIsFound) {
   EXPECT_EQ(counts, (std::vector<std::pair<int, int>>{{1, 3}, {2, 3}, {3, 3}}));
   EXPECT_EQ(lint.found, 3);
   EXPECT_EQ(lint.read, 2);
+}
+
+TEST_F(LintPackageTest, ASignalThatEndsTheProgramEndsNvdisasmAndLeavesNoFile) {
+  const std::string temporary = (folder_ / "temporary").string();
+  fs::create_directories(temporary);
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  Pipe pipe = MakePipe();
+  const pid_t program = fork();
+  if (program == 0) {
+    setenv("TMPDIR", temporary.c_str(), 1);
+    const std::string script = (folder_ / "nvdisasm").string();
+    std::ofstream(script) << "#!/bin/sh\necho $$ >/proc/" << getpid() << "/fd/" << pipe.write_end.get()
+                          << "\nexec sleep 30\n";
+    (void)LintPackage(package(), request_);
+    _exit(0);
+  }
+  pipe.write_end.Close();
+  char text[32] = {};
+  ASSERT_GT(read(pipe.read_end.get(), text, sizeof text - 1), 0);
+  EXPECT_EQ(kill(program, SIGTERM), 0);
+  EXPECT_EQ(WTERMSIG(WaitForChild(program)), SIGTERM);
+  EXPECT_EQ(WTERMSIG(WaitForChild(static_cast<pid_t>(std::stol(text)))), SIGKILL);
+  EXPECT_TRUE(fs::is_empty(temporary));
+  EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 }  // namespace
