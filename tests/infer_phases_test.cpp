@@ -230,6 +230,24 @@ TEST(InferPhasesTest, AComparisonAndASelectionAreAMaximum) {
   EXPECT_EQ(WordOf(no_loop), "other") << "it selects by something else";
 }
 
+TEST(InferPhasesTest, ExponentialsWhoseProductsAreNotSummedAreNoAttention) {
+  // A loss over a group of documents: weights times scores, less their maximum.
+  std::vector<Line> lines = {{"", "LDG.E", "R8, desc[UR4][R2.64]", {}},
+                             {"", "LDG.E", "R9, desc[UR4][R4.64]", {}},
+                             {"", "LDG.E", "R10, desc[UR4][R6.64]", {}},
+                             {"", "FMUL", "R16, R8, R9", {}},
+                             {"", "SHFL.BFLY", "PT, R17, R16, 0x1, 0x1f", {}},
+                             {"", "FMNMX", "R21, R16, R17, !PT", {}},
+                             {"", "FADD", "R16, R16, -R21", {}},
+                             {"", "MUFU.EX2", "R16, R16", {}},
+                             {"", "FMUL", "R40, R16, R10", {}},
+                             {"", "STG.E", "desc[UR4][R2.64], R40", {}},
+                             {"", "EXIT", "", {}}};
+  EXPECT_EQ(WordOf(lines), "other");
+  lines.insert(lines.begin() + 9, {"", "FFMA", "R40, R16, R8, R40", {}});
+  EXPECT_EQ(WordOf(lines), "loop");
+}
+
 TEST(InferPhasesTest, AModelOfSharedMemoryThatFindsBothProductsTellsWhatIsMissing) {
   // All keys are in one tile. V is stored where warps told each other their maxima before.
   std::vector<Line> lines = MmaAttention();

@@ -63,6 +63,17 @@ std::optional<double> BegunScores(const CodeFacts& code, const std::vector<doubl
   return scores > 0.0 ? std::optional(scores) : std::nullopt;
 }
 
+/// Whether a scalar product of PV is added to an output: each element of O is a sum over keys.
+bool SumsOutput(const CodeFacts& code) {
+  for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
+    if (code.ranks.computes[i] != Computes::kPv) continue;
+    for (const ValueUse& use : code.values.UsesOf(i)) {
+      if (use.role == Role::kC && code.ranks.rank[use.value] == Rank::kOutput) return true;
+    }
+  }
+  return false;
+}
+
 bool NameSaysBackward(std::string_view name) {
   return std::ranges::any_of(std::initializer_list<std::string_view>{"bwd", "Bwd", "backward", "Backward"},
                              [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
@@ -179,6 +190,9 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   if ((refusal.word == "loop" || scalar_ratio) && !code.ranks.has_running_maximum) {
     return {"other",
             "not attention: no exponential is of scores less their maximum, and the products do not fit each other"};
+  }
+  if (refusal.word == "loop" && !matrix && !SumsOutput(code)) {
+    return {"other", "not attention: exponentials times loaded values are not summed over keys"};
   }
   return refusal;
 }
