@@ -230,6 +230,23 @@ TEST(InferPhasesTest, AComparisonAndASelectionAreAMaximum) {
   EXPECT_EQ(WordOf(no_loop), "other") << "it selects by something else";
 }
 
+TEST(InferPhasesTest, TheNameOfAScalarBackwardKernelMustSayAttention) {
+  std::vector<Line> lines = {{"", "LDG.E", "R8, desc[UR4][R2.64]", {}},
+                             {"", "LDG.E", "R9, desc[UR4][R4.64]", {}},
+                             {"", "LDG.E", "R10, desc[UR4][R6.64]", {}},
+                             {"", "FMUL", "R16, R8, R9", {}},
+                             {"", "MUFU.EX2", "R16, R16", {}},
+                             {"", "FMUL", "R40, R16, R10", {}},
+                             {"", "FFMA", "R40, R16, R8, R40", {}},
+                             {"", "STG.E", "desc[UR4][R2.64], R40", {}},
+                             {"", "EXIT", "", {}}};
+  DeviceFunction function = MakeFunction(lines);
+  function.name = "split_embedding_backward_codegen_rowwise_adagrad_with_counter";
+  EXPECT_EQ(InferPhases(function).refusal_word, "other");
+  function.name = "AttentionBackwardKernel";
+  EXPECT_EQ(InferPhases(function).refusal_word, "backward");
+}
+
 TEST(InferPhasesTest, ExponentialsWhoseProductsAreNotSummedAreNoAttention) {
   // A loss over a group of documents: weights times scores, less their maximum.
   std::vector<Line> lines = {{"", "LDG.E", "R8, desc[UR4][R2.64]", {}},

@@ -74,9 +74,14 @@ bool SumsOutput(const CodeFacts& code) {
   return false;
 }
 
-bool NameSaysBackward(std::string_view name) {
-  return std::ranges::any_of(std::initializer_list<std::string_view>{"bwd", "Bwd", "backward", "Backward"},
-                             [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+bool HasWord(std::string_view name, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
+/// Scalar products are in the backward kernels of embeddings and losses too: there the name must say attention.
+bool NameSaysBackward(std::string_view name, bool matrix) {
+  return HasWord(name, {"bwd", "Bwd", "backward", "Backward"}) &&
+         (matrix || HasWord(name, {"attn", "Attn", "attention", "Attention", "fmha", "mha", "flash", "Flash"}));
 }
 
 /// Of the checks for forward attention that begin with both products, the one that fails.
@@ -183,7 +188,7 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   Refusal refusal = FailedCount(code, checks);
   // dQ, dK and dV that are not found in the code leave products over, or outside the loop.
   const bool may_be_backward = refusal.word == "products" || refusal.word == "loop" || refusal.word == "ratio";
-  if (may_be_backward && NameSaysBackward(code.function.name)) {
+  if (may_be_backward && NameSaysBackward(code.function.name, matrix)) {
     refusal = {"backward", "backward pass, by the kernel's name; the code alone says: " + refusal.why};
   }
   const bool scalar_ratio = refusal.word == "ratio" && !matrix;

@@ -463,7 +463,7 @@ class PackageLinter {
   const LintRequest& request_;
   const PackageWatch& watch_;
   const PackageLimits& limits_;
-  const FoundCounter* const counter_;  // nullptr: nobody watches the progress
+  const FoundCounter* const counter_;  // nullptr: progress is not watched
   const KernelPattern pattern_;
   const std::string nvdisasm_;
   std::set<std::string> others_;
