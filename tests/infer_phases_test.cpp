@@ -247,6 +247,26 @@ TEST(InferPhasesTest, TheNameOfAScalarBackwardKernelMustSayAttention) {
   EXPECT_EQ(InferPhases(function).refusal_word, "backward");
 }
 
+TEST(InferPhasesTest, TheStepsOfAnRnnAreNoAttention) {
+  // What a step's sigmoid gives is multiplied with the weights in the next.
+  std::vector<Line> lines = {{"", "LDG.E.128", "R8, desc[UR4][R2.64]", {}},
+                             {"", "LDG.E.64", "R12, desc[UR4][R4.64]", {}},
+                             {"", "MOV", "R50, RZ", {}},
+                             {"", "HMMA.16816.F32", "R16, R8, R12, RZ", {}},  // 3: the loop over steps
+                             {"", "FMNMX", "R16, R16, 60, PT", {}},
+                             {"", "MUFU.EX2", "R16, R16", {}},
+                             {"", "MUFU.RCP", "R16, R16", {}},
+                             {"", "F2FP.F16.F32.PACK_AB", "R8, R17, R16", {}},
+                             {"", "IADD3", "R50, R50, 0x1, RZ", {}},
+                             {"", "ISETP.LT.AND", "P0, PT, R50, 0x8, PT", {}},
+                             {"@P0", "BRA", "0x30", {}},
+                             {"", "STG.E.128", "desc[UR4][R6.64], R8", {}},
+                             {"", "EXIT", "", {}}};
+  EXPECT_EQ(WordOf(lines), "other");
+  lines[4].operands = "R16, R16, R17, !PT";
+  EXPECT_EQ(WordOf(lines), "products") << "a maximum of two values";
+}
+
 TEST(InferPhasesTest, ExponentialsWhoseProductsAreNotSummedAreNoAttention) {
   // A loss over a group of documents: weights times scores, less their maximum.
   std::vector<Line> lines = {{"", "LDG.E", "R8, desc[UR4][R2.64]", {}},

@@ -54,6 +54,7 @@ class RankFinder {
       const bool is_maximum =
           (operands_[i].form == Form::kMaximum || selects_greater_[i]) && ranks_.computes[i] == Computes::kSoftmax;
       ranks_.has_running_maximum = ranks_.has_running_maximum || (is_maximum && reaching[i]);
+      ranks_.has_any_maximum = ranks_.has_any_maximum || (reaching[i] && IsMaximumOfTwo(static_cast<std::uint32_t>(i)));
     }
     ranks_.reaches_no_exponential = std::move(not_qk_);
     return std::move(ranks_);
@@ -119,6 +120,14 @@ class RankFinder {
                return use.role <= Role::kB && use.value == one.value && use.slot == one.slot;
              });
     });
+  }
+
+  /// Of two values, not of one and a constant, which clamps.
+  bool IsMaximumOfTwo(std::uint32_t instruction) {
+    if (selects_greater_[instruction]) return true;
+    if (operands_[instruction].form != Form::kMaximum) return false;
+    const auto uses = values_.UsesOf(instruction);
+    return std::ranges::count_if(uses, [](const ValueUse& use) { return IsData(use.role); }) > 1;
   }
 
   Step RankOfInstruction(std::uint32_t instruction) {
