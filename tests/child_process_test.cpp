@@ -1,6 +1,7 @@
 #include "fa_profile/child_process.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <string>
 
+#include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
 
 namespace fa_profile::child_process_test {
@@ -118,6 +120,37 @@ TEST(ChildGroupTest, AProcessThatLeftTheGroupIsNotWaitedFor) {
     EXPECT_LT(end.seconds, 500.0) << command;
     EXPECT_EQ(kill(static_cast<pid_t>(std::stol(end.err)), SIGKILL), 0) << command;
   }
+}
+
+TEST(ChildGroupTest, AChildThatIsBoundToItsThreadEndsWithTheProcess) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  Pipe pipe = MakePipe();
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const std::string script = "echo $$ >/proc/" + std::to_string(getpid()) + "/fd/" +
+                               std::to_string(pipe.write_end.get()) + "; exec sleep 30";
+    (void)RunScript(script, {.seconds = 1000.0, .ends_with_thread = true});
+    _exit(0);
+  }
+  pipe.write_end.Close();
+  char text[32] = {};
+  ASSERT_GT(read(pipe.read_end.get(), text, sizeof text - 1), 0);
+  EXPECT_EQ(kill(parent, SIGTERM), 0);
+  EXPECT_EQ(WTERMSIG(WaitForChild(parent)), SIGTERM);
+  EXPECT_EQ(WTERMSIG(WaitForChild(static_cast<pid_t>(std::stol(text)))), SIGKILL);
+  EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+}
+
+TEST(ChildGroupTest, AChildThatIsBoundToItsThreadIsAnOtherwiseEqualChild) {
+  const ChildLimits bound{.folder = "/", .ends_with_thread = true};
+  const ChildEnd end = RunScript("pwd; cat; echo err >&2; cut -d' ' -f5 /proc/$$/stat >&2; echo $$ >&2; exit 3", bound);
+  EXPECT_EQ(end.out, "/\n");
+  ASSERT_TRUE(end.err.starts_with("err\n")) << end.err;
+  const std::string rest = end.err.substr(4);
+  EXPECT_EQ(rest.substr(0, rest.find('\n') + 1), rest.substr(rest.find('\n') + 1)) << "it leads a group";
+  EXPECT_EQ(WEXITSTATUS(end.status), 3);
+  EXPECT_THROW((void)RunChildGroup("/no/such/program", {"program"}, bound), Error);
+  EXPECT_THROW((void)RunChildGroup("no-such-program-on-path", {"program"}, bound), Error);
 }
 
 TEST(ChildGroupTest, AnInterruptionEndsTheChild) {

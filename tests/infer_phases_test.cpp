@@ -206,6 +206,101 @@ TEST(InferPhasesTest, ABackwardPassIsRefusedByThatWord) {
   EXPECT_EQ(WordOf(forward), "");
 }
 
+TEST(InferPhasesTest, OutputThatIsStagedWhereKeysWereIsNoKeys) {
+  for (const char* const second_place : {"0x4010", "0x4400"}) {
+    SCOPED_TRACE(second_place);
+    const std::vector<Line> lines = AttentionWithOutputOverKeys(second_place);
+    const InferredPhases inferred = InferPhases(MakeFunction(lines));
+    EXPECT_EQ(inferred.refusal, "");
+    ASSERT_EQ(inferred.instructions.size(), lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].stack.empty()) continue;
+      EXPECT_EQ(inferred.instructions[i].phase, PhaseOfLine(lines[i])) << i << ": " << lines[i].opcode;
+    }
+  }
+}
+
+TEST(InferPhasesTest, AComparisonAndASelectionAreAMaximum) {
+  std::vector<Line> no_loop = MmaAttention();
+  no_loop[35] = {"", "NOP", "", {}};
+  no_loop[17] = {"", "FSETP.GT.FTZ.AND", "P2, PT, R16, R17, PT", {}};
+  no_loop[18] = {"", "FSEL", "R21, R16, R17, P2", {}};
+  EXPECT_EQ(WordOf(no_loop), "loop") << "a softmax over keys that are all in one tile";
+  no_loop[17] = {"", "FSETP.GT.FTZ.AND", "P2, PT, R16, R19, PT", {}};
+  EXPECT_EQ(WordOf(no_loop), "other") << "it selects by something else";
+}
+
+TEST(InferPhasesTest, TheNameOfAScalarBackwardKernelMustSayAttention) {
+  std::vector<Line> lines = {{"", "LDG.E", "R8, desc[UR4][R2.64]", {}},
+                             {"", "LDG.E", "R9, desc[UR4][R4.64]", {}},
+                             {"", "LDG.E", "R10, desc[UR4][R6.64]", {}},
+                             {"", "FMUL", "R16, R8, R9", {}},
+                             {"", "MUFU.EX2", "R16, R16", {}},
+                             {"", "FMUL", "R40, R16, R10", {}},
+                             {"", "FFMA", "R40, R16, R8, R40", {}},
+                             {"", "STG.E", "desc[UR4][R2.64], R40", {}},
+                             {"", "EXIT", "", {}}};
+  DeviceFunction function = MakeFunction(lines);
+  function.name = "split_embedding_backward_codegen_rowwise_adagrad_with_counter";
+  EXPECT_EQ(InferPhases(function).refusal_word, "other");
+  function.name = "AttentionBackwardKernel";
+  EXPECT_EQ(InferPhases(function).refusal_word, "backward");
+}
+
+TEST(InferPhasesTest, TheStepsOfAnRnnAreNoAttention) {
+  // What a step's sigmoid gives is multiplied with the weights in the next.
+  std::vector<Line> lines = {{"", "LDG.E.128", "R8, desc[UR4][R2.64]", {}},
+                             {"", "LDG.E.64", "R12, desc[UR4][R4.64]", {}},
+                             {"", "MOV", "R50, RZ", {}},
+                             {"", "HMMA.16816.F32", "R16, R8, R12, RZ", {}},  // 3: the loop over steps
+                             {"", "FMNMX", "R16, R16, 60, PT", {}},
+                             {"", "MUFU.EX2", "R16, R16", {}},
+                             {"", "MUFU.RCP", "R16, R16", {}},
+                             {"", "F2FP.F16.F32.PACK_AB", "R8, R17, R16", {}},
+                             {"", "IADD3", "R50, R50, 0x1, RZ", {}},
+                             {"", "ISETP.LT.AND", "P0, PT, R50, 0x8, PT", {}},
+                             {"@P0", "BRA", "0x30", {}},
+                             {"", "STG.E.128", "desc[UR4][R6.64], R8", {}},
+                             {"", "EXIT", "", {}}};
+  EXPECT_EQ(WordOf(lines), "other");
+  lines[4].operands = "R16, R16, R17, !PT";
+  EXPECT_EQ(WordOf(lines), "products") << "a maximum of two values";
+}
+
+TEST(InferPhasesTest, ExponentialsWhoseProductsAreNotSummedAreNoAttention) {
+  // A loss over a group of documents: weights times scores, less their maximum.
+  std::vector<Line> lines = {{"", "LDG.E", "R8, desc[UR4][R2.64]", {}},
+                             {"", "LDG.E", "R9, desc[UR4][R4.64]", {}},
+                             {"", "LDG.E", "R10, desc[UR4][R6.64]", {}},
+                             {"", "FMUL", "R16, R8, R9", {}},
+                             {"", "SHFL.BFLY", "PT, R17, R16, 0x1, 0x1f", {}},
+                             {"", "FMNMX", "R21, R16, R17, !PT", {}},
+                             {"", "FADD", "R16, R16, -R21", {}},
+                             {"", "MUFU.EX2", "R16, R16", {}},
+                             {"", "FMUL", "R40, R16, R10", {}},
+                             {"", "STG.E", "desc[UR4][R2.64], R40", {}},
+                             {"", "EXIT", "", {}}};
+  EXPECT_EQ(WordOf(lines), "other");
+  lines.insert(lines.begin() + 9, {"", "FFMA", "R40, R16, R8, R40", {}});
+  EXPECT_EQ(WordOf(lines), "loop");
+}
+
+TEST(InferPhasesTest, AModelOfSharedMemoryThatFindsBothProductsTellsWhatIsMissing) {
+  // All keys are in one tile. V is stored where warps told each other their maxima before.
+  std::vector<Line> lines = MmaAttention();
+  lines[35] = {"", "NOP", "", {}};
+  const std::vector<Line> maxima = {{"", "STS", "[R60], R21", {}},
+                                    {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},
+                                    {"", "LDS", "R21[R61]", {}},
+                                    {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}}};
+  const std::vector<Line> values = {{"", "STS.64", "[R62], R14", {}},
+                                    {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},
+                                    {"", "LDSM.16.MT88.2", "R14[R63]", {}}};
+  lines.insert(lines.begin() + 30, values.begin(), values.end());
+  lines.insert(lines.begin() + 19, maxima.begin(), maxima.end());
+  EXPECT_EQ(RefusalOf(lines), "no loop over keys holds both products");
+}
+
 TEST(InferPhasesTest, RefusesProductsOfDifferentSize) {
   std::vector<Line> lines = MmaAttention();
   lines.insert(lines.begin() + 17, {"", "HMMA.16816.F32", "R16, R8, R12, R16", {}});
@@ -229,6 +324,21 @@ TEST(InferPhasesTest, HeadDimsThatDifferAreTakenWhereTheExponentialsConfirmThem)
   EXPECT_DOUBLE_EQ(inferred.checks.multiply_adds_per_exponential.value(), 192.0);
   lines.insert(lines.begin() + 17 + 23 + 8, 8, exponential);
   EXPECT_TRUE(RefusalOf(lines).starts_with("QK:PV multiply-adds are 1.50")) << "96 of them an exponential";
+}
+
+TEST(InferPhasesTest, AHeadOf40MayBePaddedForPvAlone) {
+  // Turing's steps of 8: 5 of them to one tile of S, 6 tiles of 8 columns to O; 4 exponentials a thread, with rescaling
+  // one of 5.
+  std::vector<Line> lines = MmaAttention();
+  lines[16] = {"", "HMMA.1688.F32", "R16, R8, R12, RZ", {"qk()"}};
+  lines[30] = {"", "HMMA.1688.F32", "R40, R24, R14, R40", {"pv()"}};
+  const Line qk = {"", "HMMA.1688.F32", "R16, R8, R12, R16", {"qk()"}};
+  lines.insert(lines.begin() + 31, 5, lines[30]);
+  lines.insert(lines.begin() + 24, 1, lines[24]);
+  lines.insert(lines.begin() + 17, 4, qk);
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  EXPECT_EQ(inferred.refusal, "");
+  EXPECT_NEAR(inferred.checks.qk_to_pv_ratio.value(), 5.0 / 6.0, 1e-9);
 }
 
 TEST(InferPhasesTest, WhereMatrixInstructionsMultiplyAllElseIsSoftmaxOrRescale) {

@@ -1,8 +1,11 @@
 #include "fa_profile/lint_package.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "fa_profile/child_process.h"
+#include "fa_profile/descriptor.h"
 #include "fa_profile/disassembly.h"
 #include "sample_cubins.h"
 #include "test_files.h"
@@ -56,9 +61,10 @@ std::vector<std::string> RowsOf(const PackageLint& lint) {
 }
 
 TEST_F(LintPackageTest, CubinsWithMuchCodeTakeSeveralRunsAndTellTheSame) {
-  const PackageLint whole = LintPackage(package(), request_);
-  EXPECT_EQ(CountRuns(), 1);
   PackageLimits limits;
+  limits.row_wait_s = 1e9;
+  const PackageLint whole = LintPackage(package(), request_, {}, limits);
+  EXPECT_EQ(CountRuns(), 1);
   limits.run_code_bytes = 1;
   const PackageLint divided = LintPackage(package(), request_, {}, limits);
   EXPECT_EQ(CountRuns(), 1 + divided.kernels);
@@ -72,9 +78,63 @@ TEST_F(LintPackageTest, ProgressCountsAllThatIsFound) {
   std::vector<std::pair<int, int>> counts;
   const PackageLint lint =
       LintPackage(package(), request_, {.progress = [&](int done, int total) { counts.emplace_back(done, total); }});
-  EXPECT_EQ(counts, (std::vector<std::pair<int, int>>{{1, 3}, {2, 3}, {3, 3}}));
+  ASSERT_EQ(counts.size(), 3U);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(counts[static_cast<std::size_t>(i)].first, i + 1);
+    const int total = counts[static_cast<std::size_t>(i)].second;
+    EXPECT_TRUE(total == 3 || total == 0) << total << ": counted while the package is linted";
+  }
   EXPECT_EQ(lint.found, 3);
   EXPECT_EQ(lint.read, 2);
+}
+
+TEST_F(LintPackageTest, CubinsThatAreTooLargeAreNamedAndCounted) {
+  PackageLimits limits;
+  limits.cubin_bytes = fs::file_size(package() + "/lint_sm_90a.cubin") - 1;
+  ASSERT_GT(limits.cubin_bytes, fs::file_size(package() + "/sm_90a.cubin"));
+  const PackageLint lint = LintPackage(package(), request_, {}, limits);
+  EXPECT_EQ(lint.found, lint.read + lint.skipped_files);
+  const auto large = std::ranges::find_if(
+      lint.skipped, [](const SkippedFile& skipped) { return skipped.file.starts_with("lint_sm_90a.cubin"); });
+  ASSERT_NE(large, lint.skipped.end());
+  EXPECT_TRUE(large->why.starts_with("it has more than ")) << large->why;
+}
+
+TEST_F(LintPackageTest, RowsDoNotWaitForMoreCodeToFillARun) {
+  PackageLimits limits;
+  limits.row_wait_s = 0.0;
+  const PackageLint lint = LintPackage(package(), request_, {}, limits);
+  EXPECT_EQ(CountRuns(), 2) << "one for each cubin";
+  EXPECT_EQ(RowsOf(lint), RowsOf(LintPackage(package(), request_)));
+}
+
+TEST_F(LintPackageTest, AProgramThatWatchesNoProgressGetsTheSame) {
+  const PackageLint watched = LintPackage(package(), request_, {.progress = [](int, int) {}});
+  EXPECT_EQ(RowsOf(watched), RowsOf(LintPackage(package(), request_)));
+}
+
+TEST_F(LintPackageTest, ASignalThatEndsTheProgramEndsNvdisasmAndLeavesNoFile) {
+  const std::string temporary = (folder_ / "temporary").string();
+  fs::create_directories(temporary);
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  Pipe pipe = MakePipe();
+  const pid_t program = fork();
+  if (program == 0) {
+    setenv("TMPDIR", temporary.c_str(), 1);
+    const std::string script = (folder_ / "nvdisasm").string();
+    std::ofstream(script) << "#!/bin/sh\necho $$ >/proc/" << getpid() << "/fd/" << pipe.write_end.get()
+                          << "\nexec sleep 30\n";
+    (void)LintPackage(package(), request_);
+    _exit(0);
+  }
+  pipe.write_end.Close();
+  char text[32] = {};
+  ASSERT_GT(read(pipe.read_end.get(), text, sizeof text - 1), 0);
+  EXPECT_EQ(kill(program, SIGTERM), 0);
+  EXPECT_EQ(WTERMSIG(WaitForChild(program)), SIGTERM);
+  EXPECT_EQ(WTERMSIG(WaitForChild(static_cast<pid_t>(std::stol(text)))), SIGKILL);
+  EXPECT_TRUE(fs::is_empty(temporary));
+  EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 }  // namespace

@@ -63,6 +63,44 @@ TEST(MemoryTest, ABufferThatIsUsedAgainHoldsTheNewestStores) {
   EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kNewestStore), (Stores{6}));
 }
 
+TEST(MemoryTest, ACopyThatIsSkippedWhereNothingIsLeftToLoadStillOverwrites) {
+  std::vector<Line> lines = {{"", "MUFU.EX2", "R8, R9", {}},                          // 0
+                             {"", "STS", "[R1+0x400], R8", {}},                       // 1
+                             {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 2
+                             {"", "LDS", "R10[R3+0x400]", {}},                        // 3
+                             {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 4
+                             {"@P0", "BRA", "0x70", {}},                              // 5: nothing left
+                             {"", "LDGSTS.E.128", "desc[UR4][R2.64][R0+0x400]", {}},  // 6
+                             {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 7
+                             {"", "LDSM.16.M88.4", "R12[R3+0x400]", {}}};             // 8
+  EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kEveryStore), (Stores{6, 1}));
+  EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kNewestStore), (Stores{6}));
+  EXPECT_EQ(SourcesOf(lines, 3, SharedMemoryModel::kNewestStore), (Stores{1}));
+  // Without a barrier between them both are there.
+  lines[4] = {"", "NOP", "", {}};
+  lines[2] = {"", "NOP", "", {}};
+  EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kNewestStore), (Stores{1, 6}));
+}
+
+TEST(MemoryTest, WhereOneBufferLiesInAnotherTheOrderOfTheProgramDecides) {
+  const std::vector<Line> lines = {{"", "LDGSTS.E.128", "desc[UR4][R2.64][R0+0x400]", {}},  // 0
+                                   {"", "LDGSTS.E.128", "desc[UR4][R2.64][R0+0xc00]", {}},  // 1
+                                   {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 2
+                                   {"", "LDSM.16.M88.4", "R12[R3+0xc00]", {}},              // 3
+                                   {"", "MUFU.EX2", "R8, R12", {}},                         // 4
+                                   {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 5
+                                   {"", "STS", "[R1+0x800], R8", {}},                       // 6: inside the copy
+                                   {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 7
+                                   {"", "LDS.128", "R16[R3+0xc00]", {}},                    // 8
+                                   {"@P0", "BRA", "0x20", {}}};                             // 9
+  EXPECT_EQ(SourcesOf(lines, 3, SharedMemoryModel::kNewestStore), (Stores{6})) << "the nearest buffer alone";
+  EXPECT_EQ(SourcesOf(lines, 3, SharedMemoryModel::kNewestOfAll), (Stores{0, 1, 6})) << "the loop does not copy again";
+  std::vector<Line> again = lines;
+  again[9] = {"@P0", "BRA", "0x0", {}};
+  EXPECT_EQ(SourcesOf(again, 3, SharedMemoryModel::kNewestOfAll), (Stores{0, 1}));
+  EXPECT_EQ(SourcesOf(again, 8, SharedMemoryModel::kNewestOfAll), (Stores{6}));
+}
+
 TEST(MemoryTest, AStackSlotIsNoOtherThatLiesBelowIt) {
   // The only store to 0x34 comes after the load: what is at 0x2c is another variable.
   const std::vector<Line> lines = {{"", "STL", "[R1+0x2c], R2", {}},

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "bound_child.h"
 #include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
 
@@ -28,6 +29,11 @@ std::string Cure(int error) {
   if (error == ENOENT) return "give its path or a name found in PATH; for a script, check its interpreter";
   if (error == ENOEXEC) return "it is not a program for this machine; a script needs a first line such as #!/bin/sh";
   return "check its path and permissions";
+}
+
+void RequireStarted(const std::string& program, int error) {
+  if (error == 0) return;
+  throw Error("the program " + program + " cannot be started: " + std::strerror(error), Cure(error));
 }
 
 // posix_spawnp() and not fork(): it hands back the error of an exec that failed, which would otherwise have to be told
@@ -41,9 +47,7 @@ pid_t Spawn(const std::string& program, const std::vector<std::string>& argument
   argv.push_back(nullptr);
   pid_t child = 0;
   const int error = posix_spawnp(&child, program.c_str(), actions, attributes, argv.data(), environment);
-  if (error != 0) {
-    throw Error("the program " + program + " cannot be started: " + std::strerror(error), Cure(error));
-  }
+  RequireStarted(program, error);
   return child;
 }
 
@@ -290,20 +294,37 @@ ChildOutput CaptureChild(const std::string& program, const std::vector<std::stri
   return output;
 }
 
+namespace {
+
+pid_t StartInGroup(const std::string& program, const std::vector<std::string>& arguments, const ChildLimits& limits,
+                   int out, int err) {
+  if (limits.ends_with_thread) {
+    pid_t child = 0;
+    const Descriptor high_out = Above(out);
+    const Descriptor high_err = Above(err);
+    RequireStarted(program,
+                   StartBoundChild({program, arguments, limits.folder, high_out.get(), high_err.get()}, child));
+    return child;
+  }
+  SpawnPlan plan;
+  plan.EmptyStdin();
+  plan.Connect(out, STDOUT_FILENO);
+  plan.Connect(err, STDERR_FILENO);
+  if (!limits.folder.empty()) plan.ChangeTo(limits.folder);
+  plan.OwnGroup();
+  return plan.Start(program, arguments);
+}
+
+}  // namespace
+
 ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string>& arguments,
                        const ChildLimits& limits) {
   using Clock = std::chrono::steady_clock;
   Pipe out = MakePipe();
   Pipe err = MakePipe();
-  SpawnPlan plan;
-  plan.EmptyStdin();
-  plan.Connect(out.write_end.get(), STDOUT_FILENO);
-  plan.Connect(err.write_end.get(), STDERR_FILENO);
-  if (!limits.folder.empty()) plan.ChangeTo(limits.folder);
-  plan.OwnGroup();
   const Clock::time_point start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  Group group(plan.Start(program, arguments));
+  Group group(StartInGroup(program, arguments, limits, out.write_end.get(), err.write_end.get()));
   out.write_end.Close();
   err.write_end.Close();
 

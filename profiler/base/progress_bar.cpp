@@ -22,18 +22,21 @@ ProgressBar::ProgressBar(Elsewhere elsewhere)
 ProgressBar::~ProgressBar() { Clear(); }
 
 void ProgressBar::Show(const std::string& stage, const std::string& subject, int done, int total) {
-  if (total <= 0) return;
+  const bool counted = total > 0;
+  if (!counted && done <= 0) return;
   constexpr std::chrono::seconds kBetweenLines{30};
   if (const auto now = std::chrono::steady_clock::now(); lines_ && now - last_line_ >= kBetweenLines) {
     last_line_ = now;
-    Notice(fmt::format("{} {}: {} of {}", stage, subject, done, total));
+    Notice(fmt::format("{} {}: {}", stage, subject,
+                       counted ? fmt::format("{} of {}", done, total) : fmt::to_string(done)));
   }
   if (!terminal_) return;
   constexpr int kWidth = 30;
-  const int filled = std::clamp(kWidth * done / total, 0, kWidth);
+  const int filled = counted ? std::clamp(kWidth * done / total, 0, kWidth) : 0;
   std::string line =
       fmt::format("\r\x1b[K{:<9} [{}{}] {}/{} {}", stage, std::string(static_cast<std::size_t>(filled), '#'),
-                  std::string(static_cast<std::size_t>(kWidth - filled), ' '), done, total, Printable(subject));
+                  std::string(static_cast<std::size_t>(kWidth - filled), ' '), done,
+                  counted ? fmt::to_string(total) : "?", Printable(subject));
   constexpr std::size_t kMostColumns = 96;
   line = Truncate(line, kMostColumns);
   (void)std::fputs(line.c_str(), stderr);

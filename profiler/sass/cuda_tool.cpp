@@ -40,7 +40,10 @@ std::optional<std::string> FindCudaTool(const std::string& name, const char* var
 }
 
 ChildEnd RunCudaTool(const std::vector<std::string>& arguments, const std::string& folder, double limit_s) {
-  const ChildLimits limits{.seconds = limit_s, .output = std::numeric_limits<std::size_t>::max(), .folder = folder};
+  const ChildLimits limits{.seconds = limit_s,
+                           .output = std::numeric_limits<std::size_t>::max(),
+                           .folder = folder,
+                           .ends_with_thread = true};
   ChildEnd end = RunChildGroup(arguments.front(), arguments, limits);
   if (end.timed_out) throw Error(arguments.front() + " " + Describe(end));
   return end;

@@ -112,6 +112,79 @@ inline std::vector<Line> RolledAttention(const std::string& comparison, const st
   return lines;
 }
 
+/// MmaAttention() in a loop over tiles of queries, as TensorRT's fmha_v2 does it: K and V are copied to shared memory,
+/// and again for the next keys or queries if there are any. O is stored over K, and from there to global memory.
+/// `second_place`: where O's second store is; more than a row of floats away, it seems to be in another buffer.
+inline std::vector<Line> AttentionWithOutputOverKeys(const std::string& second_place) {
+  return {
+      {"", "LDC.64", "R2, c[0x0][0x210]", {}},                                 // 0
+      {"", "LDC.64", "R4, c[0x0][0x218]", {}},                                 // 1
+      {"", "LDC.64", "R6, c[0x0][0x220]", {}},                                 // 2
+      {"", "LDG.E.128", "R8, desc[UR4][R2.64]", {"load_q()"}},                 // 3
+      {"", "LDGSTS.E.BYPASS.128", "[R0+0x4000][R4.64]", {"load_kv()"}},        // 4
+      {"", "LDGSTS.E.BYPASS.128", "[R0+0x4800][R6.64]", {"load_kv()"}},        // 5
+      {"", "LDGDEPBAR", "", {}},                                               // 6
+      {"", "DEPBAR.LE", "SB0, 0x0", {}},                                       // 7
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},                              // 8
+      {"", "LDSM.16.M88.2", "R12[R60+0x4000]", {"qk()"}},                      // 9
+      {"", "LDSM.16.MT88.2", "R14[R61+0x4800]", {"pv()"}},                     // 10
+      {"", "CS2R", "R40, SRZ", {}},                                            // 11: the loop over queries
+      {"", "CS2R", "R42, SRZ", {}},                                            // 12
+      {"", "MOV", "R20, 0xff800000", {}},                                      // 13
+      {"", "MOV", "R31, RZ", {}},                                              // 14
+      {"", "MOV", "R50, RZ", {}},                                              // 15
+      {"", "HMMA.16816.F32", "R16, R8, R12, RZ", {"qk()"}},                    // 16: the loop over keys
+      {"", "FMNMX", "R21, R16, R17, !PT", {"softmax()"}},                      // 17
+      {"", "FMNMX", "R21, R21, R20, !PT", {"softmax()"}},                      // 18
+      {"", "FADD", "R22, R20, -R21", {"softmax()"}},                           // 19
+      {"", "MUFU.EX2", "R22, R22", {"softmax()"}},                             // 20
+      {"", "FADD", "R16, R16, -R21", {"softmax()"}},                           // 21
+      {"", "FADD", "R17, R17, -R21", {"softmax()"}},                           // 22
+      {"", "MUFU.EX2", "R16, R16", {"softmax()"}},                             // 23
+      {"", "MUFU.EX2", "R17, R17", {"softmax()"}},                             // 24
+      {"", "MOV", "R20, R21", {"softmax()"}},                                  // 25
+      {"", "FFMA", "R31, R31, R22, R16", {"softmax()"}},                       // 26
+      {"", "F2FP.F16.F32.PACK_AB", "R24, R17, R16", {"softmax()"}},            // 27
+      {"", "FMUL", "R40, R40, R22", {"rescale()"}},                            // 28
+      {"", "FMUL", "R41, R41, R22", {"rescale()"}},                            // 29
+      {"", "HMMA.16816.F32", "R40, R24, R14, R40", {"pv()"}},                  // 30
+      {"@P2", "BRA", "0x280", {}},                                             // 31: no more keys
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},                              // 32
+      {"", "LDGSTS.E.BYPASS.128", "[R0+0x4000][R4.64+0x100]", {"load_kv()"}},  // 33
+      {"", "LDGSTS.E.BYPASS.128", "[R0+0x4800][R6.64+0x100]", {"load_kv()"}},  // 34
+      {"", "LDGDEPBAR", "", {}},                                               // 35
+      {"", "DEPBAR.LE", "SB0, 0x0", {}},                                       // 36
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},                              // 37
+      {"", "LDSM.16.M88.2", "R12[R60+0x4000]", {"qk()"}},                      // 38
+      {"", "LDSM.16.MT88.2", "R14[R61+0x4800]", {"pv()"}},                     // 39
+      {"", "IADD3", "R50, R50, 0x1, RZ", {}},                                  // 40
+      {"", "ISETP.LT.AND", "P0, PT, R50, 0x8, PT", {}},                        // 41
+      {"@P0", "BRA", "0x100", {}},                                             // 42
+      {"", "MUFU.RCP", "R31, R31", {}},                                        // 43
+      {"", "FMUL", "R40, R40, R31", {}},                                       // 44
+      {"", "FMUL", "R41, R41, R31", {}},                                       // 45
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},                              // 46
+      {"", "STS", "[R62+0x4000], R40", {"epilogue()"}},                        // 47
+      {"", "STS", "[R62+" + second_place + "], R41", {"epilogue()"}},          // 48
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},                              // 49
+      {"", "LDS.128", "R44[R63+0x4000]", {"epilogue()"}},                      // 50
+      {"", "LDS.128", "R52[R63+0x4800]", {"epilogue()"}},                      // 51
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},                              // 52
+      {"", "STG.E.128", "desc[UR4][R64.64], R44", {"epilogue()"}},             // 53
+      {"", "STG.E.128", "desc[UR4][R64.64+0x100], R52", {"epilogue()"}},       // 54
+      {"@P3", "BRA", "0x3b0", {}},                                             // 55: no more queries
+      {"", "LDGSTS.E.BYPASS.128", "[R0+0x4000][R4.64]", {"load_kv()"}},        // 56
+      {"", "LDGSTS.E.BYPASS.128", "[R0+0x4800][R6.64]", {"load_kv()"}},        // 57
+      {"", "LDGDEPBAR", "", {}},                                               // 58
+      {"", "DEPBAR.LE", "SB0, 0x0", {}},                                       // 59
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},                              // 60
+      {"", "LDSM.16.M88.2", "R12[R60+0x4000]", {"qk()"}},                      // 61
+      {"", "LDSM.16.MT88.2", "R14[R61+0x4800]", {"pv()"}},                     // 62
+      {"@P4", "BRA", "0xb0", {}},                                              // 63
+      {"", "EXIT", "", {}},                                                    // 64
+  };
+}
+
 /// A backward pass: dV = P^T dO, dK = dS^T Q and dQ = dS K, with dS = P (dP - delta) and dP = dO V^T. Q and LSE are
 /// loaded in the loop.
 inline std::vector<Line> MmaBackward() {

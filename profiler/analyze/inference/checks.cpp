@@ -15,12 +15,13 @@ namespace {
 constexpr double kLargestImbalance = 0.02;
 
 /// Sizes of a head that differ between Q with K and V: those of FlashAttention 3, for DeepSeek's models and others. The
-/// multiply-adds of QK per exponential are head_dim_qk, less what rescaling adds to the exponentials.
+/// multiply-adds of QK per exponential are head_dim_qk, less what rescaling adds to the exponentials. And 40, which
+/// TensorRT pads to the 16 columns of an instruction for PV, not to the 8 of its depth for QK.
 struct HeadDims {
   double qk;
   double v;
 };
-constexpr HeadDims kUnequalHeadDims[] = {{192, 128}, {576, 512}, {64, 256}, {64, 512}};
+constexpr HeadDims kUnequalHeadDims[] = {{192, 128}, {576, 512}, {64, 256}, {64, 512}, {40, 48}};
 constexpr double kFewestPerExponential = 0.9;
 
 bool IsBalanced(const InferenceChecks& checks) {
@@ -62,9 +63,25 @@ std::optional<double> BegunScores(const CodeFacts& code, const std::vector<doubl
   return scores > 0.0 ? std::optional(scores) : std::nullopt;
 }
 
-bool NameSaysBackward(std::string_view name) {
-  return std::ranges::any_of(std::initializer_list<std::string_view>{"bwd", "Bwd", "backward", "Backward"},
-                             [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+/// Whether a scalar product of PV is added to an output: each element of O is a sum over keys.
+bool SumsOutput(const CodeFacts& code) {
+  for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
+    if (code.ranks.computes[i] != Computes::kPv) continue;
+    for (const ValueUse& use : code.values.UsesOf(i)) {
+      if (use.role == Role::kC && code.ranks.rank[use.value] == Rank::kOutput) return true;
+    }
+  }
+  return false;
+}
+
+bool HasWord(std::string_view name, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
+/// Scalar products are in the backward kernels of embeddings and losses too: there the name must say attention.
+bool NameSaysBackward(std::string_view name, bool matrix) {
+  return HasWord(name, {"bwd", "Bwd", "backward", "Backward"}) &&
+         (matrix || HasWord(name, {"attn", "Attn", "attention", "Attention", "fmha", "mha", "flash", "Flash"}));
 }
 
 /// Of the checks for forward attention that begin with both products, the one that fails.
@@ -156,8 +173,9 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   const bool matrix = std::ranges::any_of(
       code.operands, [](const Operands& operands) { return IsMatrixForm(operands.form) && !operands.never; });
   if (!computes(Computes::kQk)) {
-    // TensorRT's fmha_v2 writes O where K was: the loads of K then seem to read O.
-    if (matrix && computes(Computes::kPv)) {
+    // Where shared memory was confused, K seems to be O. Without a maximum it is another kernel that multiplies what
+    // exponentials went into: the next step of an RNN.
+    if (matrix && computes(Computes::kPv) && code.ranks.has_any_maximum) {
       return {"products",
               "exponentials are multiplied with loaded values, but the product that they are made of was not found"};
     }
@@ -171,13 +189,16 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   Refusal refusal = FailedCount(code, checks);
   // dQ, dK and dV that are not found in the code leave products over, or outside the loop.
   const bool may_be_backward = refusal.word == "products" || refusal.word == "loop" || refusal.word == "ratio";
-  if (may_be_backward && NameSaysBackward(code.function.name)) {
+  if (may_be_backward && NameSaysBackward(code.function.name, matrix)) {
     refusal = {"backward", "backward pass, by the kernel's name; the code alone says: " + refusal.why};
   }
   const bool scalar_ratio = refusal.word == "ratio" && !matrix;
   if ((refusal.word == "loop" || scalar_ratio) && !code.ranks.has_running_maximum) {
     return {"other",
             "not attention: no exponential is of scores less their maximum, and the products do not fit each other"};
+  }
+  if (refusal.word == "loop" && !matrix && !SumsOutput(code)) {
+    return {"other", "not attention: exponentials times loaded values are not summed over keys"};
   }
   return refusal;
 }

@@ -23,10 +23,23 @@ std::vector<double> RunWeights(const Flow& flow, const std::vector<double>& exec
   return weights;
 }
 
+/// How far the checks went: a model of shared memory that gets further sees more of the kernel as it is.
+enum class Progress : std::uint8_t { kNotAttention, kOneProduct, kProducts, kLoop, kRatio, kConfused, kPassed };
+
 struct Attempt {
   InferredPhases inferred;
-  bool confused = false;  ///< it passes the checks, and takes exponentials of the output
+  Progress progress = Progress::kNotAttention;
 };
+
+/// Without a maximum of scores a model that finds more products may have found them in something else: it must pass.
+Progress ProgressOf(const InferredPhases& refused, bool has_running_maximum) {
+  const std::string_view word = refused.refusal_word;
+  if (word == "backward") return Progress::kRatio;
+  if (word == "other" || !has_running_maximum) return Progress::kNotAttention;
+  if (word == "loop") return Progress::kLoop;
+  if (word == "ratio") return Progress::kRatio;
+  return refused.checks.qk_to_pv_ratio.value_or(0.0) > 0.0 ? Progress::kProducts : Progress::kOneProduct;
+}
 
 Attempt InferWith(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
                   const ForwardEdges& forward, const Values& values, SharedMemoryModel model,
@@ -43,7 +56,10 @@ Attempt InferWith(const DeviceFunction& function, const std::vector<Operands>& o
   Refusal refusal = FailedCheck(code, inferred.checks, budget);
   inferred.refusal = std::move(refusal.why);
   inferred.refusal_word = refusal.word;
-  if (!inferred.refusal.empty()) return {std::move(inferred)};
+  if (!inferred.refusal.empty()) {
+    const Progress progress = ProgressOf(inferred, ranks.has_running_maximum);
+    return {std::move(inferred), progress};
+  }
   Assignment phases(operands.size());
   AssignLoads(code, budget, phases);
   AssignByRank(code, budget, phases);
@@ -52,7 +68,8 @@ Attempt InferWith(const DeviceFunction& function, const std::vector<Operands>& o
     inferred.instructions.push_back({PhaseName(assigned.phase), assigned.grade, assigned.reason});
   }
   inferred.tile = ReadKeyTile(code, phases, budget);
-  return {std::move(inferred), ExponentialOfOutput(code)};
+  // It passes the checks, but exponentials of the output show that something in shared memory was confused.
+  return {std::move(inferred), ExponentialOfOutput(code) ? Progress::kConfused : Progress::kPassed};
 }
 
 }  // namespace
@@ -99,13 +116,16 @@ InferredPhases InferPhases(const DeviceFunction& function, const std::vector<dou
   const Values values(operands, flow, budget);
   const ForwardEdges forward = WithinOneTile(operands, flow);
   const std::vector<std::optional<double>> rounds = ReadRounds(function, operands, flow, values, budget);
-  for (const SharedMemoryModel model : {SharedMemoryModel::kEveryStore, SharedMemoryModel::kNewestStore}) {
+  Progress progress = Progress::kNotAttention;
+  for (const SharedMemoryModel model :
+       {SharedMemoryModel::kEveryStore, SharedMemoryModel::kNewestStore, SharedMemoryModel::kNewestOfAll}) {
     Attempt attempt = InferWith(function, operands, flow, forward, values, model, rounds, executed, budget);
     if (budget.exhausted()) return refuse({"size", "it is too large"});
-    const bool first = model == SharedMemoryModel::kEveryStore;
-    const bool better = attempt.inferred.refusal.empty() && !(attempt.confused && inferred.refusal.empty());
-    if (first || better) inferred = std::move(attempt.inferred);
-    if (inferred.refusal.empty() && !attempt.confused) break;
+    if (model == SharedMemoryModel::kEveryStore || attempt.progress > progress) {
+      inferred = std::move(attempt.inferred);
+      progress = attempt.progress;
+    }
+    if (progress == Progress::kPassed) break;
   }
   inferred.steps = budget.spent();
   return inferred;

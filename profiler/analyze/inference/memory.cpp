@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "inference/constant_parts.h"
+#include "inference/overwrites.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -35,7 +36,8 @@ class MemoryReader {
         forward_(forward),
         values_(values),
         model_(model),
-        budget_(budget) {
+        budget_(budget),
+        overwrites_(function, operands, flow, forward, values, budget) {
     memory_.place.resize(operands.size());
     memory_.sources.resize(operands.size());
     memory_.readers.resize(operands.size());
@@ -199,23 +201,10 @@ class MemoryReader {
       ConnectStackSlot(load, buffers);
       return;
     }
-    // The nearest below; where all are above it, the nearest.
-    std::optional<std::size_t> chosen;
-    Indices sources;
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      const bool below = buffers[i].first <= *memory_.place[load];
-      if (!below && chosen) break;
-      Indices reaching;
-      for (const std::uint32_t store : buffers[i].stores) {
-        if (!budget_.Spend()) return;
-        if (Reaches(store, load)) reaching.push_back(store);
-      }
-      if (reaching.empty()) continue;
-      chosen = i;
-      sources = std::move(reaching);
-    }
-    if (!chosen) return;
-    if (model_ == SharedMemoryModel::kNewestStore && operands_[load].form == Form::kSharedLoad) {
+    Indices sources = NearestReaching(load, buffers);
+    if (sources.empty()) return;
+    if (operands_[load].form == Form::kSharedLoad && model_ != SharedMemoryModel::kEveryStore) {
+      if (model_ == SharedMemoryModel::kNewestOfAll) AddReachingAround(load, buffers, sources);
       Indices newest = Newest(sources, load);
       if (!newest.empty()) sources = std::move(newest);
     }
@@ -224,6 +213,42 @@ class MemoryReader {
       memory_.readers[store].push_back(load);
     }
     memory_.sources[load] = std::move(sources);
+  }
+
+  Indices Reaching(const Buffer& buffer, std::uint32_t load) {
+    Indices reaching;
+    for (const std::uint32_t store : buffer.stores) {
+      if (!budget_.Spend()) return {};
+      if (Reaches(store, load)) reaching.push_back(store);
+    }
+    return reaching;
+  }
+
+  /// Of the nearest buffer below; where all are above the load, of the nearest.
+  Indices NearestReaching(std::uint32_t load, const std::vector<Buffer>& buffers) {
+    bool found = false;
+    Indices sources;
+    for (const Buffer& buffer : buffers) {
+      const bool below = buffer.first <= *memory_.place[load];
+      if (!below && found) break;
+      Indices reaching = Reaching(buffer, load);
+      if (reaching.empty()) continue;
+      found = true;
+      sources = std::move(reaching);
+    }
+    return sources;
+  }
+
+  /// Adds those of all buffers around the load's place.
+  void AddReachingAround(std::uint32_t load, const std::vector<Buffer>& buffers, Indices& sources) {
+    const std::int64_t place = *memory_.place[load];
+    for (const Buffer& buffer : buffers) {
+      if (place < buffer.first || buffer.last < place) continue;
+      const Indices reaching = Reaching(buffer, load);
+      sources.insert(sources.end(), reaching.begin(), reaching.end());
+    }
+    std::ranges::sort(sources);
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
   }
 
   bool Reaches(std::uint32_t store, std::uint32_t load) {
@@ -270,7 +295,7 @@ class MemoryReader {
     }
     std::ranges::sort(newest);
     newest.erase(std::unique(newest.begin(), newest.end()), newest.end());
-    return newest;
+    return overwrites_.Left(newest, load);
   }
 
   const DeviceFunction& function_;
@@ -280,6 +305,7 @@ class MemoryReader {
   const Values& values_;
   SharedMemoryModel model_;
   StepBudget& budget_;
+  Overwrites overwrites_;
   Memory memory_;
   std::map<std::size_t, std::vector<bool>> reached_;  // by block of a store
 };

@@ -15,6 +15,7 @@ namespace fa_profile::analyze {
 enum class SharedMemoryModel : std::uint8_t {
   kEveryStore,   ///< all that reach the load: right where each place holds one thing all the time
   kNewestStore,  ///< of those, the ones since the barrier before the last: right where a buffer is used again
+  kNewestOfAll,  ///< the same, of all buffers around the load's place: right where one place belongs to several in turn
 };
 
 /// Which store a load of shared or local memory reads, as far as the constant parts of addresses tell: the rest is

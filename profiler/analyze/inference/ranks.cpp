@@ -31,6 +31,8 @@ class RankFinder {
     has_matrix_ = has(Form::kMatrix, Form::kWarpgroupMatrix);
     has_bulk_copies_ = has(Form::kBulkLoad);
     not_qk_.resize(operands.size(), false);
+    selects_greater_.reserve(operands.size());
+    for (std::uint32_t i = 0; i < operands.size(); ++i) selects_greater_.push_back(SelectsOneOfCompared(i));
   }
 
   Ranks Find() {
@@ -49,8 +51,10 @@ class RankFinder {
     }
     if (any_not_qk || matrix_pv_) ToFixedPoint();
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const bool is_maximum = operands_[i].form == Form::kMaximum && ranks_.computes[i] == Computes::kSoftmax;
+      const bool is_maximum =
+          (operands_[i].form == Form::kMaximum || selects_greater_[i]) && ranks_.computes[i] == Computes::kSoftmax;
       ranks_.has_running_maximum = ranks_.has_running_maximum || (is_maximum && reaching[i]);
+      ranks_.has_any_maximum = ranks_.has_any_maximum || (reaching[i] && IsMaximumOfTwo(static_cast<std::uint32_t>(i)));
     }
     ranks_.reaches_no_exponential = std::move(not_qk_);
     return std::move(ranks_);
@@ -97,9 +101,39 @@ class RankFinder {
     return inputs;
   }
 
+  /// "a > b ? a : b": a maximum in two instructions, a comparison and a selection by its predicate.
+  bool SelectsOneOfCompared(std::uint32_t instruction) {
+    if (sass::IntegerOpOf(function_.instructions[instruction].opcode) != sass::IntegerOp::kSelect) return false;
+    std::array<ValueUse, 2> chosen;
+    Value predicate = kNoValue;
+    const auto uses = values_.UsesOf(instruction);
+    budget_.Spend(uses.size());
+    for (const ValueUse& use : uses) {
+      if (use.role == Role::kSelect) predicate = use.value;
+      if (use.role <= Role::kB) chosen[static_cast<std::size_t>(use.role)] = use;
+    }
+    const bool known = predicate != kNoValue && !values_.IsJoin(predicate);
+    if (!known || operands_[predicate].form != Form::kCompare) return false;
+    const auto compared = values_.UsesOf(predicate);
+    return std::ranges::all_of(chosen, [&](const ValueUse& one) {
+      return one.value != kNoValue && std::ranges::any_of(compared, [&](const ValueUse& use) {
+               return use.role <= Role::kB && use.value == one.value && use.slot == one.slot;
+             });
+    });
+  }
+
+  /// Of two values, not of one and a constant, which clamps.
+  bool IsMaximumOfTwo(std::uint32_t instruction) {
+    if (selects_greater_[instruction]) return true;
+    if (operands_[instruction].form != Form::kMaximum) return false;
+    const auto uses = values_.UsesOf(instruction);
+    return std::ranges::count_if(uses, [](const ValueUse& use) { return IsData(use.role); }) > 1;
+  }
+
   Step RankOfInstruction(std::uint32_t instruction) {
     const OperandRanks in = Inputs(instruction);
     const Rank highest = in.highest();
+    if (selects_greater_[instruction] && IsScore(highest)) return {Rank::kScore, Computes::kSoftmax};
     switch (operands_[instruction].form) {
       case Form::kGlobalLoad:
       case Form::kAsyncCopy:
@@ -226,6 +260,7 @@ class RankFinder {
   StepBudget& budget_;
   Ranks ranks_;
   std::vector<bool> not_qk_;
+  std::vector<bool> selects_greater_;  // by instruction
   bool has_matrix_ = false;
   bool matrix_pv_ = false;  // then only matrix instructions are
   bool has_bulk_copies_ = false;

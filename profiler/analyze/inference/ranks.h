@@ -39,6 +39,7 @@ struct Ranks {
   std::vector<Computes> computes;  ///< by instruction
   /// By instruction: a product of two loaded values that reaches no exponential.
   std::vector<bool> reaches_no_exponential;
+  bool has_any_maximum = false;      ///< an exponential is made of a maximum of two values
   bool has_running_maximum = false;  ///< an exponential is made of a maximum of scores, as softmax's are
 };
 

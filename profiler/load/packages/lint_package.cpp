@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <future>
@@ -43,30 +44,59 @@ struct ReleaseSlot {
   void operator()(std::counting_semaphore<>* slots) const { slots->release(); }
 };
 
-/// How many things of a package are found: cubins, and what is skipped.
-int CountFound(const std::string& package, const std::string& architecture, const PackageLimits& limits) {
-  int found = 0;
-  ForEachCodeFile(
-      package,
-      [&](const std::string&, const std::string& path) {
-        try {
-          const sass::CodeSelection selection = sass::SelectCode(sass::MachineCode(path), path, architecture);
-          found += static_cast<int>(selection.cubins.size() + selection.unread.size());
-        } catch (const Error&) {
-          ++found;
-        }
-      },
-      [&](const std::string&, const std::string&) { ++found; }, limits);
-  return found;
-}
+/// Counts what a package has, cubins and what is skipped, while it is linted: reading a large wheel takes a while.
+class FoundCounter {
+ public:
+  FoundCounter(const std::string& package, const std::string& architecture, const PackageLimits& limits)
+      : counting_(std::async(std::launch::async, [=, this] { Count(package, architecture, limits); })) {}
+  ~FoundCounter() { stopped_ = true; }
+  FoundCounter(const FoundCounter&) = delete;
+  FoundCounter& operator=(const FoundCounter&) = delete;
+
+  /// 0: not known yet.
+  int total() const { return total_; }
+
+ private:
+  struct Stopped {};
+
+  void Count(const std::string& package, const std::string& architecture, const PackageLimits& limits) {
+    int found = 0;
+    const auto count = [&](std::size_t more) {
+      if (stopped_) throw Stopped();
+      found += static_cast<int>(more);
+    };
+    try {
+      ForEachCodeFile(
+          package,
+          [&](const std::string&, const std::string& path) {
+            std::size_t more = 1;
+            try {
+              const sass::CodeSelection selection = sass::SelectCode(sass::MachineCode(path), path, architecture);
+              more = selection.cubins.size() + selection.unread.size();
+            } catch (const Error&) {  // the file is skipped
+            }
+            count(more);
+          },
+          [&](const std::string&, const std::string&) { count(1); }, limits);
+      total_ = found;
+    } catch (const Stopped&) {
+    } catch (const Error&) {  // the linter meets it too
+    }
+  }
+
+  std::atomic<int> total_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::future<void> counting_;  // the last member: its end waits
+};
 
 class PackageLinter {
  public:
-  PackageLinter(const LintRequest& request, const PackageWatch& watch, const PackageLimits& limits, int total)
+  PackageLinter(const LintRequest& request, const PackageWatch& watch, const PackageLimits& limits,
+                const FoundCounter* counter)
       : request_(request),
         watch_(watch),
         limits_(limits),
-        total_(total),
+        counter_(counter),
         pattern_(request.kernel_pattern),
         nvdisasm_(sass::RequireNvdisasm()) {}
 
@@ -251,13 +281,14 @@ class PackageLinter {
   }
 
   /// Adds a cubin to the rows, and its pieces to the batches of its architecture. A batch starts when it has so much
-  /// code that starting nvdisasm costs little, or when too many rows wait for its first cubin.
+  /// code that starting nvdisasm costs little, or when rows wait too long for its first cubin, or too many do.
   void Queue(Part queued) {
     constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24U;
     constexpr std::size_t kMostWaiting = 1024;
     std::vector<Batch> full;
     {
       const std::lock_guard lock(mutex_);
+      if (parts_.empty()) moved_ = Clock::now();
       Part& part = parts_.emplace_back(std::move(queued));
       if (part.cubin.empty()) {
         SetDone(part);
@@ -274,9 +305,11 @@ class PackageLinter {
       }
       ShowDone();
       const auto is_waited_for = [&](const auto& open) { return open.second.pieces.front()->part == &parts_.front(); };
-      if (const auto first = std::ranges::find_if(open_, is_waited_for);
-          parts_.size() >= kMostWaiting && first != open_.end()) {
+      const std::chrono::duration<double> waited = Clock::now() - moved_;
+      const bool is_late = parts_.size() >= kMostWaiting || waited.count() >= limits_.row_wait_s;
+      if (const auto first = std::ranges::find_if(open_, is_waited_for); is_late && first != open_.end()) {
         full.push_back(open_.extract(first).mapped());
+        moved_ = Clock::now();
       }
     }
     for (Batch& batch : full) Start(std::move(batch));
@@ -316,10 +349,13 @@ class PackageLinter {
   }
   void SetDone(Part& part) {
     part.is_done = true;
-    if (watch_.progress) watch_.progress(++done_, total_);
+    if (watch_.progress) watch_.progress(++done_, counter_->total());
   }
   void ShowDone() {
-    for (; !parts_.empty() && parts_.front().is_done; parts_.pop_front()) Add(parts_.front());
+    for (; !parts_.empty() && parts_.front().is_done; parts_.pop_front()) {
+      Add(parts_.front());
+      moved_ = Clock::now();
+    }
   }
 
   void LintBatch(const Batch& batch) const {
@@ -421,12 +457,13 @@ class PackageLinter {
     if (package_.skipped.size() < kMostListed) package_.skipped.push_back({part.name, part.error});
   }
 
+  using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kMostOthers = 10'000;  // names to suggest where none matches
 
   const LintRequest& request_;
   const PackageWatch& watch_;
   const PackageLimits& limits_;
-  const int total_;  // of what is found
+  const FoundCounter* const counter_;  // nullptr: progress is not watched
   const KernelPattern pattern_;
   const std::string nvdisasm_;
   std::set<std::string> others_;
@@ -436,8 +473,9 @@ class PackageLinter {
   std::mutex mutex_;  // of what follows, `watch_`, and what parts have in common
   PackageLint package_;
   int done_ = 0;
-  std::deque<Part> parts_;              // in the order of the package, from the first that is not done
-  std::map<std::string, Known> known_;  // by hash
+  Clock::time_point moved_ = Clock::now();  // when the first of `parts_` became it, or its batch started
+  std::deque<Part> parts_;                  // in the order of the package, from the first that is not done
+  std::map<std::string, Known> known_;      // by hash
 
   std::counting_semaphore<> slots_{Threads()};
   std::vector<std::future<void>> running_;  // the last member: its end waits for them
@@ -447,8 +485,9 @@ class PackageLinter {
 
 PackageLint LintPackage(const std::string& package, const LintRequest& request, const PackageWatch& watch,
                         const PackageLimits& limits) {
-  const int total = watch.progress ? CountFound(package, request.architecture, limits) : 0;
-  PackageLinter linter(request, watch, limits, total);
+  std::optional<FoundCounter> counter;
+  if (watch.progress) counter.emplace(package, request.architecture, limits);
+  PackageLinter linter(request, watch, limits, counter ? &*counter : nullptr);
   ForEachCodeFile(
       package, [&](const std::string& name, const std::string& path) { linter.LintFile(name, path); },
       [&](const std::string& name, const std::string& why) { linter.Skip(name, why); }, limits);

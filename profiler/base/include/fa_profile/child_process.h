@@ -46,6 +46,7 @@ struct ChildLimits {
   std::size_t output = 1 << 20;                    ///< bytes that are kept of each stream: the last ones
   std::string folder{};                            ///< it runs there; empty: in this process's working folder
   std::function<bool()> cancelled{};               ///< asked many times a second; true: end it now; empty: never
+  bool ends_with_thread = false;  ///< it is killed when the calling thread ends, as when a signal ends this process
 };
 
 /// How a child of RunChildGroup() ended.

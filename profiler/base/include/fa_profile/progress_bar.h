@@ -15,6 +15,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  /// `total` 0: not known yet.
   void Show(const std::string& stage, const std::string& subject, int done, int total);
   void Clear();
 

@@ -16,6 +16,8 @@ struct PackageLimits {
   /// Of code: a run of nvdisasm starts when it has so much, and takes less than twice as much, or one larger kernel.
   /// What is printed and read takes 30 times the memory.
   std::uint64_t run_code_bytes = std::uint64_t{1} << 20U;
+  /// A run starts with less when rows have waited so long for its first cubin.
+  double row_wait_s = 2.0;
   int folder_depth = 64;
 };
 

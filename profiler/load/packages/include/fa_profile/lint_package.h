@@ -11,7 +11,7 @@ namespace fa_profile::load {
 
 /// Called from one thread at a time, while a package is read.
 struct PackageWatch {
-  /// How much of what the package has (PackageLint::found) is done. `total` costs a reading of the package before.
+  /// How much of what the package has (PackageLint::found) is done. `total` is 0 until another thread has counted.
   std::function<void(int done, int total)> progress{};
   /// Each attention kernel, in the order of the result, as soon as those before it are done.
   std::function<void(const KernelLint& kernel)> kernel{};
