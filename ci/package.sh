@@ -89,7 +89,7 @@ stage() {
   strip -o "$tree/bin/fa-profile" "$build/cli/fa-profile"
   strip --strip-unneeded -o "$tree/lib/libfa_profile_inject.so" "$build/cli/libfa_profile_inject.so"
   cmake --install "$build" --component fa_profile_data --prefix "$tree" >/dev/null
-  cp kernels/include/fa_profile/kernel_abi{,_2}.h "$tree/include/fa_profile/"
+  cp kernels/include/fa_profile/kernel_abi_2.h "$tree/include/fa_profile/"
   mkdir "$doc/examples"
   cp -r examples/python "$doc/examples/"  # the documents link to it
   cp README.md CHANGELOG.md SECURITY.md LICENSE NOTICE "$doc/"

@@ -41,7 +41,7 @@ int RunProgram(const ProgramJob&, const Report&) { Refuse("profiling a program")
 void MeasureReceipt(const ReceiptJob&, const Receipt&, Receipt&) { Refuse("receipt check"); }
 int JudgePythonCases(const VerifyPythonJob&, const std::vector<std::string>&) { Refuse("verify"); }
 bool VerifyKernels(const VerifyJob&) { Refuse("verify"); }
-void RunKernelLibrary(const VerifyJob&) { Refuse("kernel-library"); }
+void DescribeKernelLibrary(const KernelChoice&) { Refuse("kernel-library"); }
 void ServeKernelLibrary(const KernelChoice&) { Refuse("kernel-library"); }
 SelftestReport RunSelftest(const SelftestJob&) { Refuse("selftest"); }
 void RunGateSample(const GateSampleJob&) { Refuse("gate-sample"); }
