@@ -36,7 +36,6 @@ struct PythonOptions {
 struct MetricChoice {
   std::string set = "full";
   std::vector<std::string> names;  ///< --metrics; replaces the set
-  std::string section_folder;
   std::string phases = "auto";  ///< "on", "off", or "auto": with the sets full, detailed and phases
 };
 
