@@ -157,9 +157,9 @@ struct SplitWarpgroup {
   }
 
   __device__ __forceinline__ void sync(Operand operand) {
-    if (operand == Operand::kQ) Wait(&barriers.q, 0, WaitFor::kFullQ);
-    if (operand == Operand::kK) Wait(&barriers.k[warpgroup], 0, WaitFor::kFullK);
-    if (operand == Operand::kV) Wait(&barriers.v[warpgroup], 0, WaitFor::kFullV);
+    if (operand == Operand::kQ) Wait(&barriers.q, 0);
+    if (operand == Operand::kK) Wait(&barriers.k[warpgroup], 0);
+    if (operand == Operand::kV) Wait(&barriers.v[warpgroup], 0);
   }
 
   /// Waits until the other blocks of the cluster have begun.
@@ -323,7 +323,7 @@ struct SplitWarpgroup {
   /// Adds what the other blocks gave for this warp's rows, divides by the sums, and stores.
   __device__ __forceinline__ void Finish(const unsigned char* merge) {
     const int warp = thread / 32;
-    if constexpr (T::kSplits > 1) Wait(PartsOf(warp), 0, WaitFor::kParts);
+    if constexpr (T::kSplits > 1) Wait(PartsOf(warp), 0);
     if constexpr (T::kCopyToPush) ClusterArrive();
 #pragma unroll
     for (int sender = 0; sender < T::kSplits - 1; ++sender) {

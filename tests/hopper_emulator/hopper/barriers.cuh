@@ -12,8 +12,6 @@ namespace {
 
 using Mbarrier = std::uint64_t;
 
-enum class WaitFor : int { kNothing, kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
-
 inline emulator::Mbarrier& Find(const Mbarrier* barrier) {
   return emulator::BarrierAt(emulator::ThisBlock(), SharedAddress(barrier));
 }
@@ -40,11 +38,10 @@ inline void ArriveExpecting(Mbarrier* barrier, unsigned bytes) {
   Find(barrier).bytes += bytes;
   Arrive(barrier);
 }
-inline void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
+inline void Wait(Mbarrier* barrier, unsigned parity) {
   emulator::Mbarrier& found = Find(barrier);
   emulator::WaitUntil([&] { return found.phase % 2 != parity; }, "an mbarrier");
 }
-inline StuckReport TakeStuckWait() { return {}; }
 
 template <int kThreads>
 void NamedArrive(int id) {
