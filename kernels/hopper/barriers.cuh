@@ -14,6 +14,9 @@ namespace {
 
 using Mbarrier = std::uint64_t;
 
+/// What a wait is for: a watcher of waits, such as the emulator of the tests, can name it.
+enum class WaitFor : int { kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
+
 /// The address, in the shared memory of block `rank` of the cluster, of what `shared` is here.
 __device__ __forceinline__ std::uint32_t AddressIn(std::uint32_t shared, unsigned rank) {
   std::uint32_t address = 0;
@@ -64,7 +67,7 @@ __device__ __forceinline__ bool TryWait(Mbarrier* barrier, unsigned parity) {
   return done != 0;
 }
 
-__device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity) {
+__device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
   while (!TryWait(barrier, parity)) {
   }
 }

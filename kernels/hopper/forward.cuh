@@ -51,6 +51,11 @@ struct Barriers {
   }
 };
 
+/// What a wait for a full or an empty tile is for.
+__device__ __forceinline__ WaitFor NameOf(WaitFor q, Operand operand) {
+  return static_cast<WaitFor>(static_cast<int>(q) + static_cast<int>(operand));
+}
+
 /// A tile is empty when each warp of the consumers has said, on behalf of its lanes, that it is done with it. A tile of
 /// K or V comes from all blocks of the cluster, and goes to all of them: their consumers count, too.
 template <class T>
@@ -113,7 +118,7 @@ struct Producer {
   __device__ __forceinline__ Mbarrier* Prepare(Operand operand, std::uint32_t bytes) {
     const int stage = rings.StageOf(operand);
     Mbarrier* const full = barriers.full(operand, stage);
-    Wait(barriers.empty(operand, stage), rings.EmptyParityOf(operand));
+    Wait(barriers.empty(operand, stage), rings.EmptyParityOf(operand), NameOf(WaitFor::kEmptyQ, operand));
     ArriveExpecting(full, bytes);
     return full;
   }
@@ -153,7 +158,7 @@ struct Consumer {
 
   /// Waits for a tile.
   __device__ __forceinline__ void sync(Operand operand) {
-    Wait(barriers.full(operand, rings.StageOf(operand)), rings.FullParityOf(operand));
+    Wait(barriers.full(operand, rings.StageOf(operand)), rings.FullParityOf(operand), NameOf(WaitFor::kFullQ, operand));
   }
 
   /// Says that this warp is done with a tile.

@@ -12,6 +12,8 @@ namespace {
 
 using Mbarrier = std::uint64_t;
 
+enum class WaitFor : int { kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
+
 inline emulator::Mbarrier& Find(const Mbarrier* barrier) {
   return emulator::BarrierAt(emulator::ThisBlock(), SharedAddress(barrier));
 }
@@ -38,9 +40,11 @@ inline void ArriveExpecting(Mbarrier* barrier, unsigned bytes) {
   Find(barrier).bytes += bytes;
   Arrive(barrier);
 }
-inline void Wait(Mbarrier* barrier, unsigned parity) {
+inline void Wait(Mbarrier* barrier, unsigned parity, WaitFor what) {
+  static constexpr const char* kNames[] = {
+      "a full Q", "a full K", "a full V", "an empty Q", "an empty K", "an empty V", "parts of other blocks"};
   emulator::Mbarrier& found = Find(barrier);
-  emulator::WaitUntil([&] { return found.phase % 2 != parity; }, "an mbarrier");
+  emulator::WaitUntil([&] { return found.phase % 2 != parity; }, kNames[static_cast<int>(what)]);
 }
 
 template <int kThreads>
