@@ -110,7 +110,7 @@ NAMESPACE = {
     "cli/jobs": "fa_profile::jobs",
     "cli/help": "fa_profile::help",
     "cli/watch": "fa_profile::watch",
-    "python": "fa_profile::py",
+    "python": "fa_profile::python",
 }
 OPENED = re.compile(r"^namespace (fa_profile[\w:]*)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
