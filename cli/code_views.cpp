@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "fa_profile/code_report.h"
-#include "fa_profile/compare_phases.h"
 #include "fa_profile/error.h"
 #include "fa_profile/list_code.h"
 #include "fa_profile/load_profile.h"
@@ -149,9 +148,6 @@ void AddCodeViews(CLI::App& report, CodeViews& views) {
                   "Read source files that the recording names below the folder OLD from the folder NEW; may be given "
                   "several times")
       ->type_name("OLD=NEW");
-  report.add_flag(
-      "--compare-phases", views.compare,
-      "Compare the phases that functions name with those inferred from machine code, instead of the report");
   report
       .add_option("--limit", views.limit,
                   "With --instructions: only the N hottest of each kernel; with --source: N lines (default 20)")
@@ -173,9 +169,9 @@ load::SourceSearch SourcesOf(const CodeViews& views) {
   return search;
 }
 
-void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invocation& invocation) {
+void CheckCodeViews(const CLI::App& report, const CodeViews& views) {
   std::vector<std::string> given;
-  for (const char* const view : {"--instructions", "--source", "--compare-phases"}) {
+  for (const char* const view : {"--instructions", "--source"}) {
     if (report.count(view) > 0) given.emplace_back(view);
   }
   if (!views.annotate.empty() && !views.source) given.emplace_back("--annotate");
@@ -187,16 +183,8 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
   }
   if (given.empty()) return;
   RefuseOptions(report, {"--details", "--summary", "--bars", "--explain"}, " has no effect with " + given.front());
-  if (views.instructions || views.compare) {
+  if (views.instructions) {
     RefuseOptions(report, {"--source-root", "--source-map"}, " has no effect with " + given.front(), "leave it out");
-  }
-  if (!views.compare) return;
-  if (views.limit > 0) throw Error("--limit has no effect with --compare-phases", "leave it out");
-  if (!invocation.phase_map.empty() || !invocation.phase_from.empty()) {
-    throw Error(fmt::format("{} has no effect with --compare-phases: it compares the phases that functions name with "
-                            "inferred ones",
-                            invocation.phase_map.empty() ? "--phase-from" : "--phase-map"),
-                "leave it out");
   }
 }
 
@@ -214,22 +202,14 @@ exporters::ReportCode ListCode(const Recording& recording, const Profile& profil
 }
 
 int RunCodeViews(const std::string& path, const Format& format, const ReportFilter& filter, const CodeViews& views) {
-  if (views.compare && format.comparison == nullptr)
-    RefuseFormat("--compare-phases", format, FormatsWith(&Format::comparison));
-  if (!views.compare && format.instructions == nullptr) {
+  if (format.instructions == nullptr) {
     RefuseFormat(views.instructions ? "--instructions" : "--source", format, FormatsWith(&Format::instructions),
                  format.report_with_code == nullptr ? "; a page has the code without the option: --format html"
                                                     : ", or leave the option out: the page of a report has the code");
   }
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   (void)load::SelectEntries(path, filter.entries, profile);
-  if (views.compare) {
-    std::vector<PhaseComparison> comparisons;
-    for (const ProfileEntry& entry : profile.entries) {
-      for (PhaseComparison& each : analyze::ComparePhases(recording, entry)) comparisons.push_back(std::move(each));
-    }
-    format.comparison(std::cout, comparisons, TerminalOptions());
-  } else if (views.instructions) {
+  if (views.instructions) {
     PrintInstructions(ListSelected(recording, profile, filter), format, views.limit);
   } else {
     PrintSource(ListSelected(recording, profile, filter), format, views, load::SearchFor(recording, filter.sources));

@@ -126,11 +126,10 @@ void CheckSeveralRecordings(const CLI::App& report, const Invocation& invocation
   const char* const cure = "report one, or leave it out";
   if (!invocation.phase_map.empty()) throw Error(std::string("--phase-map") + what, cure);
   if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
-  RefuseOptions(
-      report,
-      {"--kernel", "--nvtx", "--shape", "--causal", "--details", "--summary", "--bars", "--explain", "--instructions",
-       "--source", "--source-root", "--source-map", "--annotate", "--compare-phases", "--limit"},
-      what, cure);
+  RefuseOptions(report,
+                {"--kernel", "--nvtx", "--shape", "--causal", "--details", "--summary", "--bars", "--explain",
+                 "--instructions", "--source", "--source-root", "--source-map", "--annotate", "--limit"},
+                what, cure);
 }
 
 void CheckOneRecording(const CLI::App& report, const ReportArguments& given) {
@@ -147,7 +146,7 @@ void CheckOneRecording(const CLI::App& report, const ReportArguments& given) {
 }
 
 int RunReport(const CLI::App& report, ReportArguments& given, const Invocation& invocation) {
-  CheckCodeViews(report, given.views, invocation);
+  CheckCodeViews(report, given.views);
   CheckTextOptions(report, *given.format);
   if (given.paths.size() > 1) {
     CheckSeveralRecordings(report, invocation);

@@ -1,4 +1,4 @@
-// report --instructions, --source, --annotate and --compare-phases, on the bundled recordings.
+// report --instructions, --source and --annotate, on the bundled recordings.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -125,7 +125,7 @@ TEST_F(CliCodeViewsTest, ManyKernelsNeedALimitOrASelection) {
 }
 
 TEST_F(CliCodeViewsTest, KernelsWithoutCodeSaySo) {
-  for (const char* const view : {"--instructions", "--source", "--compare-phases"}) {
+  for (const char* const view : {"--instructions", "--source"}) {
     const Outcome outcome = Run(pytorch_ + " --kernel cudnn " + view);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_TRUE(Contains(outcome.out, "kernels without code")) << view;
@@ -248,53 +248,18 @@ TEST_F(CliCodeViewsTest, SourcesThatCannotBeReadAreListed) {
   EXPECT_EQ(ReadFile(folder_ / "victim"), "mine");
 }
 
-TEST_F(CliCodeViewsTest, ComparedPhasesAgreeOnTheLadder) {
-  const json kernels = Json(ladder_ + " --kernel mma --compare-phases").at("kernels");
-  ASSERT_EQ(kernels.size(), 6U) << "mma and wmma at three shapes";
-  for (const json& kernel : kernels) {
-    EXPECT_GE(kernel.at("same_ratio").get<double>(), 0.98);
-    EXPECT_LE(kernel.at("largest_error_ratio").get<double>(), 0.016);
-    EXPECT_TRUE(kernel.at("refusal").is_null());
-    EXPECT_TRUE(kernel.at("unnamed").is_null());
-  }
-  const std::string text = Run(mma_ + "--compare-phases").out;
-  for (const char* const part : {"% of the samples have the same name", "named %", "inferred %", "difference"}) {
-    EXPECT_TRUE(Contains(text, part)) << text;
-  }
-}
-
-TEST_F(CliCodeViewsTest, WhereOneWayIsMissingTheComparisonSaysWhich) {
-  const json refused = Json(ladder_ + " --kernel cublas --shape 1,8,512,64 --compare-phases").at("kernels");
-  ASSERT_EQ(refused.size(), 3U);
-  for (const json& kernel : refused) {  // of cuBLAS the recording has no code
-    EXPECT_EQ(kernel.at("refusal").is_null(), kernel.at("part") != "softmax");
-    EXPECT_EQ(kernel.at("missing").is_null(), kernel.at("part") == "softmax");
-  }
-  const std::string text = Run(pytorch_ + " --kernel flash_fwd --compare-phases").out;
-  EXPECT_TRUE(Contains(text, "no line information, so no phase functions are known"));
-  EXPECT_TRUE(Contains(text, "inferred %"));
-  EXPECT_FALSE(Contains(text, "named %"));
-}
-
 TEST_F(CliCodeViewsTest, WhatMakesNoSenseTogetherIsRefused) {
   ExpectRefused(mma_ + "--instructions --source", "--instructions and --source cannot be combined", "one of them");
   ExpectRefused(mma_ + "--instructions --annotate x", "--instructions and --annotate cannot be combined",
                 "one of them");
-  ExpectRefused(mma_ + "--source --compare-phases", "cannot be combined", "one of them");
   ExpectRefused(mma_ + "--summary --source", "--summary has no effect with --source", "leave");
   ExpectRefused(mma_ + "--explain small-grid --instructions", "--explain has no effect with --instructions", "leave");
   ExpectRefused(mma_ + "--limit 5", "--limit has no effect on the report", "--instructions");
-  ExpectRefused(mma_ + "--compare-phases --limit 5", "--limit has no effect with --compare-phases", "leave it out");
-  ExpectRefused(mma_ + "--compare-phases --phase-from code", "--phase-from has no effect with --compare-phases",
-                "leave it out");
-  ExpectRefused(mma_ + "--compare-phases --phase-map x.yaml", "--phase-map has no effect with --compare-phases",
-                "leave it out");
-  ExpectRefused(mma_ + "--compare-phases --format csv", "--compare-phases has no format 'csv'", "text or json");
   ExpectRefused(mma_ + "--instructions --limit 0", "--limit", "");
   ExpectRefused(mma_ + "--instructions --limit x", "--limit", "");
   ExpectRefused(mma_ + "--annotate ''", "--annotate is empty", "give it a value");
   ExpectRefused(ladder_ + " --kernel nothing --instructions", "nothing", "");
-  for (const char* const view : {"--instructions", "--source", "--annotate x", "--compare-phases"}) {
+  for (const char* const view : {"--instructions", "--source", "--annotate x"}) {
     ExpectRefused(pytorch_ + " " + pytorch_ + " " + view, "has no effect on several recordings", "report one");
   }
   EXPECT_FALSE(fs::exists(folder_ / "x"));

@@ -9,7 +9,6 @@
 
 #include "attention_code.h"
 #include "device_code.h"
-#include "fa_profile/compare_phases.h"
 #include "fa_profile/list_code.h"
 #include "json_schema.h"
 #include "sample_recording.h"
@@ -55,14 +54,6 @@ Recording WithAttention() {
   return recording;
 }
 
-std::vector<PhaseComparison> Comparisons(const Recording& recording) {
-  std::vector<PhaseComparison> comparisons;
-  for (const std::size_t index : {0U, 4U}) {
-    for (auto& each : analyze::ComparePhases(recording, EntryOf(recording, index))) comparisons.push_back(each);
-  }
-  return comparisons;
-}
-
 template <typename Value>
 std::string Written(void (*write)(std::ostream&, const Value&, const ReportOptions&), const Value& value,
                     const ReportOptions& options = {}) {
@@ -88,12 +79,6 @@ TEST(CodeReportTest, SourceLinesEqualTheGoldenFiles) {
   ExpectGolden(Golden("source.txt"), Written(WriteTextSource, sources, {.width = 120}));
   ExpectGolden(Golden("source.json"), Written(WriteJsonSource, sources));
   ExpectGolden(Golden("source.csv"), Written(WriteCsvSource, sources));
-}
-
-TEST(CodeReportTest, ComparisonsEqualTheGoldenFiles) {
-  const auto comparisons = Comparisons(WithAttention());
-  ExpectGolden(Golden("phase_comparison.txt"), Written(WriteTextComparison, comparisons));
-  ExpectGolden(Golden("phase_comparison.json"), Written(WriteJsonComparison, comparisons));
 }
 
 TEST(CodeReportTest, JsonIsAsTheSchemaSays) {
