@@ -8,16 +8,15 @@
 
 namespace fa_profile::cli {
 
-/// Views of a recording's code, as asked for: `report --instructions`, `--source`, `--annotate`.
+/// Views of a recording's code, as asked for: `report --instructions`, `--source`.
 struct CodeViews {
   bool instructions = false;
   bool source = false;
-  std::string annotate;                  ///< the folder for annotated copies; implies `source`
   std::string source_root = ".";         ///< the folder below which source files are read
   std::vector<std::string> source_maps;  ///< "OLD=NEW"
-  std::size_t limit = 0;  ///< instructions or lines of each kernel; 0: not given
+  std::size_t limit = 0;                 ///< instructions or lines of each kernel; 0: not given
 
-  bool any() const { return instructions || source || !annotate.empty(); }
+  bool any() const { return instructions || source; }
 };
 
 void AddCodeViews(CLI::App& report, CodeViews& views);

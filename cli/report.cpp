@@ -128,7 +128,7 @@ void CheckSeveralRecordings(const CLI::App& report, const Invocation& invocation
   if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
   RefuseOptions(report,
                 {"--kernel", "--nvtx", "--shape", "--causal", "--details", "--summary", "--bars", "--explain",
-                 "--instructions", "--source", "--source-root", "--source-map", "--annotate", "--limit"},
+                 "--instructions", "--source", "--source-root", "--source-map", "--limit"},
                 what, cure);
 }
 

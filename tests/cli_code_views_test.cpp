@@ -1,4 +1,4 @@
-// report --instructions, --source and --annotate, on the bundled recordings.
+// report --instructions and --source, on the bundled recordings.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -177,14 +177,13 @@ TEST_F(CliCodeViewsTest, FilesOutsideTheFolderAreNotReadUnlessItIsNamed) {
   const auto run = [&](const std::string& arguments) {
     return RunInShell(folder_ / "work", "CUDA_VISIBLE_DEVICES= " FA_PROFILE_PROGRAM " report " + from_work + arguments);
   };
-  for (const char* const view : {"--source", "--source --format json", "--annotate copies"}) {
+  for (const char* const view : {"--source", "--source --format json"}) {
     const Outcome outcome = run(view);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_FALSE(Contains(outcome.out, "password")) << view;
     EXPECT_TRUE(Contains(outcome.err, "not below this folder: " + std::string(folder_ / "secret"))) << outcome.err;
     EXPECT_TRUE(Contains(outcome.err, "--source-root DIR")) << outcome.err;
   }
-  EXPECT_TRUE(fs::is_empty(folder_ / "work" / "copies"));
   EXPECT_TRUE(Contains(run("--source --source-root ..").out, "password60"));
   Outcome page = run("--format html -o a.html");
   EXPECT_FALSE(Contains(page.err, "in the page")) << page.err;
@@ -196,70 +195,26 @@ TEST_F(CliCodeViewsTest, FilesOutsideTheFolderAreNotReadUnlessItIsNamed) {
   ExpectRefused(recording + " --source --source-root none", "none", "");
 }
 
-TEST_F(CliCodeViewsTest, AnnotateWritesCopiesIntoANewFolderAlone) {
-  std::string text;
-  for (int i = 1; i <= 90; ++i) text += "  line " + std::to_string(i) + ";\n";
-  WriteFile(folder_ / "mma.cu", text);
-  const std::string recording = WriteSample("a.fap", folder_ / "mma.cu");
-  Outcome outcome = Run(recording + " --kernel mma --annotate copies");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(Contains(outcome.out, "annotated: ")) << outcome.out;
-  const std::string copy = ReadFile(folder_ / "copies" / "mma.cu.txt");
-  EXPECT_TRUE(Contains(copy, " 12.00  softmax         wait 75                |40   line 40;\n")) << copy;
-  EXPECT_TRUE(Contains(copy, "|90   line 90;\n"));
-  EXPECT_EQ(ReadFile(folder_ / "mma.cu"), text) << "the source is as it was";
-  ExpectRefused(recording + " --kernel mma --annotate copies", "copies is not empty", "new folder");
-  EXPECT_EQ(ReadFile(folder_ / "copies" / "mma.cu.txt"), copy);
-  // A program that reads stdout finds JSON there.
-  outcome = Run(recording + " --kernel mma --source --annotate more --format json");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(json::accept(outcome.out));
-  EXPECT_TRUE(Contains(outcome.err, "annotated: "));
-}
-
-TEST_F(CliCodeViewsTest, ACopyStaysInItsFolderWhateverTheSourceIsCalled) {
-  fs::create_directories(folder_ / "a" / "b");
-  const std::string name = std::string(150, 'x') + "\x1b[2J.cu";
-  WriteFile(folder_ / name, std::string(90, '\n'));
-  const std::string recording = WriteSample("a.fap", folder_ / "a" / "b" / ".." / ".." / name);
-  const Outcome outcome = Run(recording + " --kernel mma --annotate a/copies");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
-  std::vector<std::string> copies;
-  for (const fs::directory_entry& each : fs::directory_iterator(folder_ / "a" / "copies")) {
-    copies.push_back(each.path().filename());
-  }
-  ASSERT_EQ(copies.size(), 1U) << outcome.out;
-  EXPECT_TRUE(copies[0].ends_with("xxx__2J.cu.txt")) << copies[0];
-  EXPECT_LE(copies[0].size(), 100U);
-}
-
-TEST_F(CliCodeViewsTest, SourcesThatCannotBeReadAreListed) {
+TEST_F(CliCodeViewsTest, SourcesThatCannotBeReadAreNotShown) {
   WriteFile(folder_ / "victim", "mine");
   for (const std::string& source : {std::string("/no/such/mma.cu"), std::string("../../etc/passwd"),
                                     std::string("/etc/passwd"), std::string(folder_ / "victim")}) {
-    const std::string recording = WriteSample("a.fap", source);
-    const std::string to = "copies" + std::to_string(std::hash<std::string>{}(source));
-    const Outcome outcome = Run(recording + " --kernel mma --annotate " + to);
+    const Outcome outcome = Run(WriteSample("a.fap", source) + " --kernel mma --source --source-root /");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_TRUE(Contains(outcome.out, "not annotated: " + source)) << outcome.out;
-    EXPECT_TRUE(fs::is_empty(folder_ / to)) << source;
+    EXPECT_FALSE(Contains(outcome.out, "root:")) << source;
+    EXPECT_FALSE(Contains(outcome.out, "mine")) << source;
   }
-  EXPECT_EQ(ReadFile(folder_ / "victim"), "mine");
 }
 
 TEST_F(CliCodeViewsTest, WhatMakesNoSenseTogetherIsRefused) {
   ExpectRefused(mma_ + "--instructions --source", "--instructions and --source cannot be combined", "one of them");
-  ExpectRefused(mma_ + "--instructions --annotate x", "--instructions and --annotate cannot be combined",
-                "one of them");
   ExpectRefused(mma_ + "--summary --source", "--summary has no effect with --source", "leave");
   ExpectRefused(mma_ + "--explain small-grid --instructions", "--explain has no effect with --instructions", "leave");
   ExpectRefused(mma_ + "--limit 5", "--limit has no effect on the report", "--instructions");
   ExpectRefused(mma_ + "--instructions --limit 0", "--limit", "");
   ExpectRefused(mma_ + "--instructions --limit x", "--limit", "");
-  ExpectRefused(mma_ + "--annotate ''", "--annotate is empty", "give it a value");
   ExpectRefused(ladder_ + " --kernel nothing --instructions", "nothing", "");
-  for (const char* const view : {"--instructions", "--source", "--annotate x"}) {
+  for (const char* const view : {"--instructions", "--source"}) {
     ExpectRefused(pytorch_ + " " + pytorch_ + " " + view, "has no effect on several recordings", "report one");
   }
   EXPECT_FALSE(fs::exists(folder_ / "x"));

@@ -114,8 +114,6 @@ TEST_F(CliHostileTextTest, ReportsOfARecordingAreHarmless) {
                                           "report --instructions --limit 2 --format csv " + file,
                                           "report --source " + file,
                                           "report --source --phase-from opcodes --format csv " + file,
-                                          "report --annotate copies " + file,
-                                          "report --annotate " + Quoted("/proc/" + kHostile) + " " + file,
                                           "report --instructions --kernel nothing " + file,
                                           "diff " + file + " b.fap",
                                           "gate --candidate a.fap --baseline b.fap",

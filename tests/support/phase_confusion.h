@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fa_profile/infer_phases.h"
+#include "fa_profile/measured_code.h"
 #include "fa_profile/opcodes.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/recording.h"

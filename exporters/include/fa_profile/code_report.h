@@ -27,13 +27,4 @@ void WriteJsonSource(std::ostream& out, const std::vector<SourceListing>& listin
 /// A row a source line, or an instruction.
 void WriteCsvSource(std::ostream& out, const std::vector<SourceListing>& listings, const ReportOptions& options = {});
 
-/// A copy of a source file: in front of each line its share of the samples of `listings`, its phase and its top stall.
-/// `lines`: of SumLines(); those of other files are not looked at. The file's control characters are escaped.
-std::string AnnotatedSource(const SourceText& source, const std::vector<ListedLine>& lines,
-                            const std::vector<SourceListing>& listings);
-
-/// A name for the copy of each file, in their order: letters, digits and "._-" of the file's own name, at most 100
-/// bytes, no two alike in any case of letters, ending in ".txt". It names no folder, whatever the files are called.
-std::vector<std::string> AnnotatedNames(const std::vector<std::string>& files);
-
 }  // namespace fa_profile::exporters
