@@ -34,6 +34,8 @@ std::vector<std::string> MetricsForAnalysis();
 /// one differs when it differs at all. A time is the same, too, where its medians differ by less than the spread of
 /// their samples explains. A catalogue metric with a polarity is judged "better" or "worse". Phases are compared by
 /// name where both sides have some; a share of theirs that moves by less than a hundredth is the same.
+///   const Profile before = Analyze(store::RecordingReader("a.fap").Load());
+///   const ProfileDiff diff = Diff(before, Analyze(store::RecordingReader("b.fap").Load()));
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
 
 /// Sets recordings of one program side by side: names of their files and profiles, one or more, each with a `program`.
