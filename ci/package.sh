@@ -98,9 +98,10 @@ stage() {
   add_licences
   mkdir -p "$tree"/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
   "$build/cli/fa-profile" man -o "$tree/share/man/man1"
-  "$build/cli/fa-profile" completion bash >"$tree/share/bash-completion/completions/fa-profile"
-  "$build/cli/fa-profile" completion zsh >"$tree/share/zsh/site-functions/_fa-profile"
-  "$build/cli/fa-profile" completion fish >"$tree/share/fish/vendor_completions.d/fa-profile.fish"
+  complete() { "$build/cli/fa-profile" completion "$1" --program fa-profile; }
+  complete bash >"$tree/share/bash-completion/completions/fa-profile"
+  complete zsh >"$tree/share/zsh/site-functions/_fa-profile"
+  complete fish >"$tree/share/fish/vendor_completions.d/fa-profile.fish"
   chmod 644 "$tree/lib/libfa_profile_inject.so"
   chmod -R u=rwX,go=rX "$tree"
 }
