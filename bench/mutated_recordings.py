@@ -494,7 +494,6 @@ class Commands:
             "report html": (["report", "--format", "html", path], (0, 2), wrong_html),
             "instructions": (["report", "--instructions", "--format", "csv", path], (0, 2), wrong_csv),
             "source": (["report", "--source", path], (0, 2), lambda out: wrong_text(out, "the source lines")),
-            "compare": (["report", "--compare-phases", "--format", "json", path], (0, 2), wrong_json),
             "diff": (["diff", good, path], (0, 2), lambda out: wrong_text(out, "the diff")),
             "textfile": (["textfile", path], (0, 2), wrong_page),
             "push": (

@@ -89,7 +89,7 @@ stage() {
   strip -o "$tree/bin/fa-profile" "$build/cli/fa-profile"
   strip --strip-unneeded -o "$tree/lib/libfa_profile_inject.so" "$build/cli/libfa_profile_inject.so"
   cmake --install "$build" --component fa_profile_data --prefix "$tree" >/dev/null
-  cp kernels/include/fa_profile/kernel_abi{,_2}.h "$tree/include/fa_profile/"
+  cp kernels/include/fa_profile/kernel_abi_2.h "$tree/include/fa_profile/"
   mkdir "$doc/examples"
   cp -r examples/python "$doc/examples/"  # the documents link to it
   cp README.md CHANGELOG.md SECURITY.md LICENSE NOTICE "$doc/"
@@ -98,9 +98,10 @@ stage() {
   add_licences
   mkdir -p "$tree"/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
   "$build/cli/fa-profile" man -o "$tree/share/man/man1"
-  "$build/cli/fa-profile" completion bash >"$tree/share/bash-completion/completions/fa-profile"
-  "$build/cli/fa-profile" completion zsh >"$tree/share/zsh/site-functions/_fa-profile"
-  "$build/cli/fa-profile" completion fish >"$tree/share/fish/vendor_completions.d/fa-profile.fish"
+  complete() { "$build/cli/fa-profile" completion "$1" --program fa-profile; }
+  complete bash >"$tree/share/bash-completion/completions/fa-profile"
+  complete zsh >"$tree/share/zsh/site-functions/_fa-profile"
+  complete fish >"$tree/share/fish/vendor_completions.d/fa-profile.fish"
   chmod 644 "$tree/lib/libfa_profile_inject.so"
   chmod -R u=rwX,go=rX "$tree"
 }

@@ -13,11 +13,9 @@
 #include <vector>
 
 #include "fa_profile/code_report.h"
-#include "fa_profile/compare_phases.h"
 #include "fa_profile/error.h"
 #include "fa_profile/list_code.h"
 #include "fa_profile/load_profile.h"
-#include "fa_profile/new_folder.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/select_entries.h"
 #include "fa_profile/source_text.h"
@@ -63,31 +61,6 @@ void PrintInstructions(std::vector<InstructionListing> listings, const Format& f
   format.instructions(std::cout, listings, TerminalOptions(kWidestCode));
 }
 
-/// Writes a copy of every source file that has samples and can be read; `out` says which.
-void Annotate(const NewFolder& folder, const std::string& folder_name, const std::vector<SourceListing>& listings,
-              const load::SourceSearch& search, std::ostream& out) {
-  const std::vector<ListedLine> lines = analyze::SumLines(listings);
-  std::vector<std::string> files;
-  for (const ListedLine& line : lines) {
-    const bool known = !files.empty() && files.back() == line.file;
-    if (!known && line.cost.samples > 0.0) files.push_back(line.file);
-  }
-  const std::vector<std::string> names = exporters::AnnotatedNames(files);
-  std::size_t written = 0;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const SourceText source = load::ReadSource(files[i], search);
-    if (!source.unread.empty()) {
-      out << "not annotated: " << Printable(files[i]) << ": " << Printable(source.unread) << '\n';
-      continue;
-    }
-    folder.Write(names[i], exporters::AnnotatedSource(source, lines, listings));
-    out << "annotated: " << Printable(files[i]) << " as " << Printable(folder_name) << '/' << names[i] << '\n';
-    ++written;
-  }
-  if (files.empty()) out << "not annotated: no source line has samples\n";
-  if (written == 0 && !files.empty()) out << "no source file could be read on this machine\n";
-}
-
 /// "a.cu, b.cu and 3 more"
 std::string NamesOf(const std::vector<std::string>& files, std::size_t most) {
   const std::size_t shown = std::min(files.size(), most);
@@ -111,19 +84,13 @@ void ReadSources(std::vector<SourceListing>& listings, const load::SourceSearch&
 
 void PrintSource(const std::vector<InstructionListing>& listings, const Format& format, const CodeViews& views,
                  const load::SourceSearch& search) {
-  std::optional<NewFolder> folder;  // refused before anything is printed
-  if (!views.annotate.empty()) folder.emplace(views.annotate);
   std::vector<SourceListing> sources;
-  for (const InstructionListing& listing : listings) sources.push_back(analyze::ListLines(listing));
-  std::vector<SourceListing> shown = sources;
-  for (SourceListing& source : shown) analyze::KeepHottest(source, views.limit > 0 ? views.limit : kDefaultLines);
-  ReadSources(shown, search);
-  format.source(std::cout, shown, TerminalOptions(kWidestCode));
-  if (!folder) return;
-  // The list of files is for people: a program that parses stdout finds it on stderr.
-  std::ostream& out = format.for_people ? std::cout : std::cerr;
-  if (format.for_people) out << '\n';
-  Annotate(*folder, views.annotate, sources, search, out);
+  for (const InstructionListing& listing : listings) {
+    analyze::KeepHottest(sources.emplace_back(analyze::ListLines(listing)),
+                         views.limit > 0 ? views.limit : kDefaultLines);
+  }
+  ReadSources(sources, search);
+  format.source(std::cout, sources, TerminalOptions(kWidestCode));
 }
 
 }  // namespace
@@ -135,11 +102,6 @@ void AddCodeViews(CLI::App& report, CodeViews& views) {
       "stalls, counts, source line");
   report.add_flag("--source", views.source, "List the hottest source lines of each kernel instead of the report");
   report
-      .add_option("--annotate", views.annotate,
-                  "With --source: also write copies of the source files with samples, phase and top stall of each line "
-                  "into this new folder")
-      ->type_name("DIR");
-  report
       .add_option("--source-root", views.source_root,
                   "The folder below which source files are read (default: the current folder)")
       ->check(CLI::ExistingDirectory)
@@ -149,9 +111,6 @@ void AddCodeViews(CLI::App& report, CodeViews& views) {
                   "Read source files that the recording names below the folder OLD from the folder NEW; may be given "
                   "several times")
       ->type_name("OLD=NEW");
-  report.add_flag(
-      "--compare-phases", views.compare,
-      "Compare the phases that functions name with those inferred from machine code, instead of the report");
   report
       .add_option("--limit", views.limit,
                   "With --instructions: only the N hottest of each kernel; with --source: N lines (default 20)")
@@ -173,12 +132,11 @@ load::SourceSearch SourcesOf(const CodeViews& views) {
   return search;
 }
 
-void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invocation& invocation) {
+void CheckCodeViews(const CLI::App& report, const CodeViews& views) {
   std::vector<std::string> given;
-  for (const char* const view : {"--instructions", "--source", "--compare-phases"}) {
+  for (const char* const view : {"--instructions", "--source"}) {
     if (report.count(view) > 0) given.emplace_back(view);
   }
-  if (!views.annotate.empty() && !views.source) given.emplace_back("--annotate");
   if (given.size() > 1) {
     throw Error(fmt::format("{} cannot be combined", fmt::join(given, " and ")), "give one of them at a time");
   }
@@ -187,16 +145,8 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
   }
   if (given.empty()) return;
   RefuseOptions(report, {"--details", "--summary", "--bars", "--explain"}, " has no effect with " + given.front());
-  if (views.instructions || views.compare) {
+  if (views.instructions) {
     RefuseOptions(report, {"--source-root", "--source-map"}, " has no effect with " + given.front(), "leave it out");
-  }
-  if (!views.compare) return;
-  if (views.limit > 0) throw Error("--limit has no effect with --compare-phases", "leave it out");
-  if (!invocation.phase_map.empty() || !invocation.phase_from.empty()) {
-    throw Error(fmt::format("{} has no effect with --compare-phases: it compares the phases that functions name with "
-                            "inferred ones",
-                            invocation.phase_map.empty() ? "--phase-from" : "--phase-map"),
-                "leave it out");
   }
 }
 
@@ -214,22 +164,14 @@ exporters::ReportCode ListCode(const Recording& recording, const Profile& profil
 }
 
 int RunCodeViews(const std::string& path, const Format& format, const ReportFilter& filter, const CodeViews& views) {
-  if (views.compare && format.comparison == nullptr)
-    RefuseFormat("--compare-phases", format, FormatsWith(&Format::comparison));
-  if (!views.compare && format.instructions == nullptr) {
+  if (format.instructions == nullptr) {
     RefuseFormat(views.instructions ? "--instructions" : "--source", format, FormatsWith(&Format::instructions),
                  format.report_with_code == nullptr ? "; a page has the code without the option: --format html"
                                                     : ", or leave the option out: the page of a report has the code");
   }
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   (void)load::SelectEntries(path, filter.entries, profile);
-  if (views.compare) {
-    std::vector<PhaseComparison> comparisons;
-    for (const ProfileEntry& entry : profile.entries) {
-      for (PhaseComparison& each : analyze::ComparePhases(recording, entry)) comparisons.push_back(std::move(each));
-    }
-    format.comparison(std::cout, comparisons, TerminalOptions());
-  } else if (views.instructions) {
+  if (views.instructions) {
     PrintInstructions(ListSelected(recording, profile, filter), format, views.limit);
   } else {
     PrintSource(ListSelected(recording, profile, filter), format, views, load::SearchFor(recording, filter.sources));

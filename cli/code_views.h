@@ -8,17 +8,15 @@
 
 namespace fa_profile::cli {
 
-/// Views of a recording's code, as asked for: `report --instructions`, `--source`, `--annotate`, `--compare-phases`.
+/// Views of a recording's code, as asked for: `report --instructions`, `--source`.
 struct CodeViews {
   bool instructions = false;
   bool source = false;
-  std::string annotate;                  ///< the folder for annotated copies; implies `source`
   std::string source_root = ".";         ///< the folder below which source files are read
   std::vector<std::string> source_maps;  ///< "OLD=NEW"
-  bool compare = false;
-  std::size_t limit = 0;  ///< instructions or lines of each kernel; 0: not given
+  std::size_t limit = 0;                 ///< instructions or lines of each kernel; 0: not given
 
-  bool any() const { return instructions || source || !annotate.empty() || compare; }
+  bool any() const { return instructions || source; }
 };
 
 void AddCodeViews(CLI::App& report, CodeViews& views);
@@ -27,7 +25,7 @@ void AddCodeViews(CLI::App& report, CodeViews& views);
 load::SourceSearch SourcesOf(const CodeViews& views);
 
 /// Throws Error for options that contradict each other or have no effect together.
-void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invocation& invocation);
+void CheckCodeViews(const CLI::App& report, const CodeViews& views);
 
 /// The code of the profile's kernels, all of it, with the text of source lines where this machine has the files.
 exporters::ReportCode ListCode(const Recording& recording, const Profile& profile, const ReportFilter& filter);

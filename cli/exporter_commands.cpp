@@ -13,7 +13,6 @@
 #include "fa_profile/pushgateway.h"
 #include "fa_profile/serve.h"
 #include "fa_profile/textfile.h"
-#include "fa_profile/top.h"
 #include "fa_profile/usage_errors.h"
 #include "terminal_options.h"
 
@@ -128,53 +127,12 @@ void AddPush(CLI::App& app, Invocation& invocation) {
   invocation.When(push, [arguments] { return RunPush(*arguments); });
 }
 
-// What a server's web configuration may ask of its clients.
-void AddAccess(CLI::App& command, http::ServerAccess& access) {
-  command.add_option("--user", access.user, "User of the server's web configuration")->type_name("USER");
-  command.add_option("--password-file", access.password_file, "File whose first line is the password")
-      ->type_name("FILE");
-  command.add_option("--ca", access.ca_file, "Certificates (PEM) of the authority that signed the server's")
-      ->type_name("FILE");
-  command.add_option("--cert", access.certificate_file, "Certificate (PEM) of this client")->type_name("FILE");
-  command.add_option("--key", access.key_file, "Its key (PEM)")->type_name("FILE");
-}
-
-void AddTop(CLI::App& app, Invocation& invocation) {
-  struct Arguments {
-    top::TopOptions options;
-    std::string bars = "auto";
-  };
-  const auto arguments = std::make_shared<Arguments>();
-  top::TopOptions& options = arguments->options;
-  CLI::App& command = *app.add_subcommand("top", "Show what serve counts, live: GPUs, kernels, phases");
-  command.add_option("address", options.address, "HOST[:PORT] of serve, or http(s)://HOST:PORT/metrics")
-      ->capture_default_str()
-      ->type_name("URL");
-  help::AddDuration(command, "--interval", options.interval_seconds, "Time between two pages: 2s, 1m; default 2s", 0.1,
-                    86400);
-  command.add_flag("--once", options.once, "Print the tables and end");
-  AddAccess(command, options.access);
-  command
-      .add_option("--bars", arguments->bars,
-                  "Bars and sparklines: auto (on a terminal that shows UTF-8), always, never")
-      ->check(help::OneOf({"auto", "always", "never"}));
-  invocation.When(command, [arguments, &command] {
-    constexpr int kWidest = 148;
-    if (arguments->options.once) RefuseOptions(command, {"--interval"}, " has no effect with --once", "leave it out");
-    top::TopOptions asked = arguments->options;
-    asked.look = [bars = arguments->bars] { return TerminalOptions(kWidest, bars); };
-    top::RunTop(asked);
-    return kExitFine;
-  });
-}
-
 }  // namespace
 
 void AddExporter(CLI::App& app, Invocation& invocation) {
   AddServe(app, invocation);
   AddTextfile(app, invocation);
   AddPush(app, invocation);
-  AddTop(app, invocation);
   invocation.When(*app.add_subcommand("contribute", "Read one recording for serve")->group(""), [] {
     serve::PrintContribution(std::cout);
     return kExitFine;

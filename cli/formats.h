@@ -39,7 +39,6 @@ struct Format {
   void (*instructions)(std::ostream&, const std::vector<InstructionListing>&,
                        const exporters::ReportOptions&) = nullptr;
   void (*source)(std::ostream&, const std::vector<SourceListing>&, const exporters::ReportOptions&) = nullptr;
-  void (*comparison)(std::ostream&, const std::vector<PhaseComparison>&, const exporters::ReportOptions&) = nullptr;
   void (*lint)(std::ostream&, const FileLint&, const exporters::ReportOptions&) = nullptr;
   std::unique_ptr<exporters::PackageWriter> (*package)(std::ostream&, const exporters::ReportOptions&) = nullptr;
   void (*selftest)(std::ostream&, const SelftestReport&, const exporters::ReportOptions&) = nullptr;

@@ -112,25 +112,18 @@ void AddReceipt(CLI::App& app, Invocation& invocation) {
 // What this program starts for each kernel library.
 void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
   struct Arguments {
-    jobs::VerifyJob job;
-    ShapeArguments shapes;
+    jobs::KernelChoice kernels;
     bool serve = false;
   };
   const auto given = std::make_shared<Arguments>();
-  jobs::VerifyJob& job = given->job;
   CLI::App* const child = app.add_subcommand("kernel-library", "Load a kernel library for verify and for a run");
   child->group("");
-  child->add_option("library", job.kernels.libraries)->required()->expected(1);
-  AddTensorFiles(*child, job.kernels.tensor_files);
-  AddShapes(*child, given->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,...");
-  child->add_option("--draws", job.judging.draws);
-  child->add_option("--seed", job.judging.seed);
-  child->add_option("--device", job.device);
+  child->add_option("library", given->kernels.libraries)->required()->expected(1);
+  AddTensorFiles(*child, given->kernels.tensor_files);
   child->add_flag("--serve", given->serve);
   invocation.When(*child, [given]() -> int {
-    if (given->serve) jobs::ServeKernelLibrary(given->job.kernels);
-    given->job.kernels.shapes = given->shapes.Parse();
-    jobs::RunKernelLibrary(given->job);
+    if (given->serve) jobs::ServeKernelLibrary(given->kernels);
+    jobs::DescribeKernelLibrary(given->kernels);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -123,11 +124,31 @@ void AddHelp(CLI::App& app, Invocation& invocation) {
 }
 
 void AddCompletion(CLI::App& app, Invocation& invocation) {
-  const auto shell = std::make_shared<std::string>();
-  CLI::App* const command = app.add_subcommand("completion", "Print the completion script of a shell");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(help::OneOf({"bash", "zsh", "fish"}));
-  invocation.When(*command, [shell, &app] {
-    std::cout << help::Completion(app, *shell, Version(), OwnValues());
+  struct Arguments {
+    std::string shell;
+    std::string program;
+    std::vector<std::string> words;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const command = app.add_subcommand("completion", "Print what completes command lines in a shell");
+  command->add_option("SHELL", arguments->shell, "bash, zsh or fish")
+      ->required()
+      ->check(help::OneOf({"bash", "zsh", "fish"}));
+  command->add_option("--program", arguments->program, "The fa-profile that the shell asks; default: this one")
+      ->type_name("NAME");
+  invocation.When(*command, [arguments, &app] {
+    std::string& program = arguments->program;
+    if (program.empty()) program = std::filesystem::read_symlink("/proc/self/exe").string();
+    std::cout << help::CompletionScript(app.get_name(), arguments->shell, program);
+    return kExitFine;
+  });
+
+  // What the scripts ask. '=' before each word: so none is an option of ours.
+  CLI::App* const complete = app.add_subcommand("complete", "Print what may come in a command line")->group("");
+  complete->add_option("words", arguments->words)->required();
+  invocation.When(*complete, [arguments, &app] {
+    for (std::string& word : arguments->words) word.erase(0, 1);
+    std::cout << help::Complete(app, arguments->words, OwnValues());
     return kExitFine;
   });
 }

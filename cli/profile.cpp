@@ -102,7 +102,7 @@ jobs::Report ReportOf(const ProfileArguments& given) {
 
 // Bad input is an error with and without a GPU.
 void CheckInput(const ProfileArguments& given, const CLI::App& app) {
-  if (given.metrics.section_folder.empty()) (void)BuiltinMetricSet(given.metrics.set, "GH100");  // or the folder's
+  (void)BuiltinMetricSet(given.metrics.set, "GH100");
   if (app.count("--metrics") > 0) RequireMetricNames(given.metrics.names);
   (void)KernelPattern(given.kernel_pattern);
   (void)KernelPattern(given.program.launches.nvtx_pattern, "--nvtx");
@@ -147,9 +147,6 @@ void AddMetrics(CLI::App& app, ProfileArguments& given) {
                                  "CUPTI metrics to collect instead of a set, comma-separated")
                       ->delimiter(',')
                       ->type_name("NAME"));
-  rows.For(kRuns, app.add_option("--section-folder", given.metrics.section_folder,
-                                 "Read the set from an installed Nsight Compute's .section files")
-                      ->type_name("FOLDER"));
 }
 
 void AddKernels(CLI::App& app, ProfileArguments& given) {

@@ -112,6 +112,57 @@ int RunRanks(const std::vector<std::string>& paths, const Format& format) {
   return kExitFine;
 }
 
+struct ReportArguments {
+  std::vector<std::string> paths;
+  const Format* format = nullptr;
+  ReportFilter filter;
+  ShapeArguments shapes;
+  CodeViews views;
+  ReportTarget target;
+};
+
+void CheckSeveralRecordings(const CLI::App& report, const Invocation& invocation) {
+  const char* const what = " has no effect on several recordings";
+  const char* const cure = "report one, or leave it out";
+  if (!invocation.phase_map.empty()) throw Error(std::string("--phase-map") + what, cure);
+  if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
+  RefuseOptions(report,
+                {"--kernel", "--nvtx", "--shape", "--causal", "--details", "--summary", "--bars", "--explain",
+                 "--instructions", "--source", "--source-root", "--source-map", "--limit"},
+                what, cure);
+}
+
+void CheckOneRecording(const CLI::App& report, const ReportArguments& given) {
+  if (!given.filter.explain.empty()) (void)analyze::RequireFinding(given.filter.explain);
+  if (given.views.any()) return;
+  if (given.format->report_with_code == nullptr || given.filter.summary) {
+    RefuseOptions(report, {"--source-root", "--source-map"}, " has no effect on a report without source",
+                  "give it with --source or --format html, or leave it out");
+  }
+  if (IsTrace(*given.format)) {
+    RefuseOptions(report, {"--summary"}, std::string(" has no effect on the format '") + given.format->name + "'",
+                  "leave it out");
+  }
+}
+
+int RunReport(const CLI::App& report, ReportArguments& given, const Invocation& invocation) {
+  CheckCodeViews(report, given.views);
+  CheckTextOptions(report, *given.format);
+  if (given.paths.size() > 1) {
+    CheckSeveralRecordings(report, invocation);
+    return RunRanks(given.paths, *given.format);
+  }
+  ReportFilter& filter = given.filter;
+  filter.phase_source = ReadPhaseSource(invocation);
+  filter.phase_map = ReadPhaseMap(invocation);
+  filter.entries.shapes = given.shapes.Parse();
+  filter.sources = SourcesOf(given.views);
+  CheckOneRecording(report, given);
+  if (given.views.any()) return RunCodeViews(given.paths.front(), *given.format, filter, given.views);
+  PrintReport(given.paths.front(), *given.format, filter);
+  return kExitFine;
+}
+
 int RunDiff(const std::string& before, const std::string& after, const Format& format) {
   const Profile a = load::LoadProfile(before).second;
   const Profile b = load::LoadProfile(after).second;
@@ -137,15 +188,7 @@ void NameRecording(const std::string& line) {
 }
 
 void AddReport(CLI::App& app, Invocation& invocation) {
-  struct Arguments {
-    std::vector<std::string> paths;
-    const Format* format = nullptr;
-    ReportFilter filter;
-    ShapeArguments shapes;
-    CodeViews views;
-    ReportTarget target;
-  };
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReportArguments>();
   CLI::App* const report = app.add_subcommand("report", "Print the report of a recording");
   report
       ->add_option("recording", arguments->paths,
@@ -171,42 +214,8 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   AddCodeViews(*report, arguments->views);
   AddPhaseMap(*report, invocation);
   invocation.When(*report, [arguments, report, &invocation] {
-    const auto print = [arguments, report, &invocation] {
-      CheckCodeViews(*report, arguments->views, invocation);
-      CheckTextOptions(*report, *arguments->format);
-      if (arguments->paths.size() > 1) {
-        const char* const what = " has no effect on several recordings";
-        const char* const cure = "report one, or leave it out";
-        if (!invocation.phase_map.empty()) throw Error(std::string("--phase-map") + what, cure);
-        if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
-        RefuseOptions(*report,
-                      {"--kernel", "--nvtx", "--shape", "--causal", "--details", "--summary", "--bars", "--explain",
-                       "--instructions", "--source", "--source-root", "--source-map", "--annotate", "--compare-phases",
-                       "--limit"},
-                      what, cure);
-        return RunRanks(arguments->paths, *arguments->format);
-      }
-      ReportFilter& filter = arguments->filter;
-      filter.phase_source = ReadPhaseSource(invocation);
-      filter.phase_map = ReadPhaseMap(invocation);
-      if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
-      filter.entries.shapes = arguments->shapes.Parse();
-      filter.sources = SourcesOf(arguments->views);
-      if (!arguments->views.any() && (arguments->format->report_with_code == nullptr || filter.summary)) {
-        RefuseOptions(*report, {"--source-root", "--source-map"}, " has no effect on a report without source",
-                      "give it with --source or --format html, or leave it out");
-      }
-      if (arguments->views.any()) {
-        return RunCodeViews(arguments->paths.front(), *arguments->format, filter, arguments->views);
-      }
-      if (IsTrace(*arguments->format)) {
-        RefuseOptions(*report, {"--summary"},
-                      std::string(" has no effect on the format '") + arguments->format->name + "'", "leave it out");
-      }
-      PrintReport(arguments->paths.front(), *arguments->format, filter);
-      return kExitFine;
-    };
-    return PrintTo(arguments->target, arguments->paths, *arguments->format, print);
+    return PrintTo(arguments->target, arguments->paths, *arguments->format,
+                   [&] { return RunReport(*report, *arguments, invocation); });
   });
 }
 

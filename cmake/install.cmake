@@ -23,7 +23,7 @@ foreach(stage ${stages})
 endforeach()
 # The interface of kernel libraries needs nothing of CUDA's, so a host installation can compile one too.
 if(NOT FA_PROFILE_CUDA)
-  install(FILES kernels/include/fa_profile/kernel_abi.h kernels/include/fa_profile/kernel_abi_2.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa_profile)
+  install(FILES kernels/include/fa_profile/kernel_abi_2.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa_profile)
 endif()
 
 configure_package_config_file(cmake/fa_profile-config.cmake.in ${PROJECT_BINARY_DIR}/fa_profile-config.cmake
@@ -41,7 +41,7 @@ install(DIRECTORY ci/workflows ${data} ${part})
 install(FILES profiler/python/fa_profile_kernel.py profiler/python/fa_profile_worker.py ${data}/python ${part})
 install(PROGRAMS ci/comment.sh ci/action/gate.sh ${data}/workflows ${part})
 install(FILES ci/thresholds.schema.json ${data}/workflows ${part})
-install(FILES kernels/example_kernel_lib/example_kernel.cu ${data}/kernel-lib ${part})
+install(DIRECTORY examples/attention examples/gemm examples/layer_norm ${data}/kernel-lib ${part})
 install(DIRECTORY dashboards/grafana dashboards/rules dashboards/deploy ${data}/dashboards ${part} PATTERN "*.py" EXCLUDE)
 install(FILES dashboards/alertmanager.yml dashboards/prometheus.yml dashboards/compose.yaml ${data}/dashboards ${part})
 

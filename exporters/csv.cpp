@@ -5,6 +5,7 @@
 #include "csv_fields.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile::exporters {
 namespace {

@@ -110,37 +110,4 @@ void WriteJsonSource(std::ostream& out, const std::vector<SourceListing>& listin
   WriteCodeDocument(out, "fa-profile source", std::move(kernels));
 }
 
-void WriteJsonComparison(std::ostream& out, const std::vector<PhaseComparison>& comparisons, const ReportOptions&) {
-  Json kernels = Json::array();
-  for (const PhaseComparison& comparison : comparisons) {
-    Json phases = Json::array();
-    for (const ComparedPhase& row : comparison.phases) {
-      phases.push_back({{"phase", row.phase},
-                        {"named_ratio", OrNull(row.named_ratio)},
-                        {"inferred_ratio", OrNull(row.inferred_ratio)},
-                        {"difference", OrNull(row.difference)},
-                        {"same_ratio", OrNull(row.same_ratio)}});
-    }
-    Json swaps = Json::array();
-    for (const PhaseSwap& swap : comparison.swaps) {
-      swaps.push_back({{"named", swap.named}, {"inferred", swap.inferred}, {"ratio", swap.ratio}});
-    }
-    kernels.push_back({{"kernel", comparison.kernel},
-                       {"part", KnownText(comparison.part)},
-                       {"shape", ShapeJson(comparison.shape)},
-                       {"function", KnownText(comparison.function)},
-                       {"missing", KnownText(comparison.missing)},
-                       {"unnamed", KnownText(comparison.unnamed)},
-                       {"refusal", KnownText(comparison.refusal)},
-                       {"weighed_by", KnownText(comparison.weighed_by)},
-                       {"named_ratio", OrNull(comparison.named_ratio)},
-                       {"same_ratio", OrNull(comparison.same_ratio)},
-                       {"largest_error_ratio", OrNull(comparison.largest_error_ratio)},
-                       {"largest_error_phase", KnownText(comparison.largest_error_phase)},
-                       {"phases", std::move(phases)},
-                       {"swaps", std::move(swaps)}});
-  }
-  WriteCodeDocument(out, "fa-profile phase comparison", std::move(kernels));
-}
-
 }  // namespace fa_profile::exporters

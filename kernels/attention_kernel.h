@@ -12,7 +12,7 @@
 
 namespace fa_profile {
 
-/// What tells one kernel from another. Rungs and kernel libraries both come down to this.
+/// What tells one attention kernel from another.
 struct KernelSpec {
   std::string id;
   std::string origin;

@@ -86,7 +86,7 @@ void AttentionWorkload::Fill(std::uint64_t seed, cudaStream_t stream) {
   FillNormal(v_.as<__half>(), count, seed, 2, stream);
 }
 
-DrawErrors AttentionWorkload::Check(std::uint64_t, cudaStream_t stream) {
+DrawErrors AttentionWorkload::Check(cudaStream_t stream) {
   if (!reference_) reference_.emplace(static_cast<std::size_t>(shape_.Elements()) * sizeof(double));
   if (!errors_) errors_.emplace(sizeof(OutputErrors));
   OutputErrors errors{};

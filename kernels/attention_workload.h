@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "checked_workload.h"
 #include "fa_profile/shape.h"
+#include "fa_profile/workload.h"
 #include "rung.h"
 
 namespace fa_profile {
@@ -51,9 +51,18 @@ struct LaunchStep {
   std::function<void(const AttentionParams& params, cudaStream_t stream)> launch;
 };
 
+/// How a draw's output compares with its reference.
+struct DrawErrors {
+  bool passes = false;
+  double max_abs_error = 0.0;
+  double max_error_ratio = 0.0;
+  std::int64_t nonfinite = 0;
+  std::int64_t unwritten = 0;
+};
+
 /// The tensors of one attention call on the device, and the launches that compute it. All kernels of attention shapes
 /// have this workload.
-class AttentionWorkload final : public CheckedWorkload {
+class AttentionWorkload final : public Workload {
  public:
   AttentionWorkload(std::string kernel, std::string origin, const AttentionShape& shape, std::size_t workspace_bytes,
                     std::vector<LaunchStep> steps);
@@ -66,13 +75,13 @@ class AttentionWorkload final : public CheckedWorkload {
   void Launch(StreamHandle stream) override;
 
   /// Draws Q, K and V afresh from the standard normal distribution, rounded to fp16. Enqueued on `stream`.
-  void Fill(std::uint64_t seed, cudaStream_t stream) override;
+  void Fill(std::uint64_t seed, cudaStream_t stream);
 
   /// Overwrites O and the workspace with kPoisonByte: whoever reads what nothing wrote gets NaN. Enqueued on `stream`.
-  void Poison(cudaStream_t stream) override;
+  void Poison(cudaStream_t stream);
 
-  /// Against attention in float64 on the GPU.
-  DrawErrors Check(std::uint64_t seed, cudaStream_t stream) override;
+  /// Compares the output of a launch that has ended with attention in float64, computed on the GPU.
+  DrawErrors Check(cudaStream_t stream);
 
   const AttentionParams& params() const { return params_; }
 

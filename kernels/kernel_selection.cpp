@@ -17,7 +17,7 @@ KernelSelection::KernelSelection(const std::string& pattern, const std::vector<s
   for (const Kernel* const kernel : Ladder()) ids.push_back(kernel->id());
   std::set<std::string> known(ids.begin(), ids.end());
   for (const std::string& path : libraries) {
-    libraries_.push_back(NamedKernelLibrary(path, AskForIdentity(path, files), files));
+    libraries_.push_back(LibraryKernel(path, AskForIdentity(path, files), files));
     const std::string& id = libraries_.back()->id();
     if (!known.insert(id).second) {
       throw Error("duplicate kernel id '" + id + "' in library " + path,

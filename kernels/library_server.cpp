@@ -21,7 +21,6 @@
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
 #include "fa_profile/extents.h"
-#include "library_version.h"
 #include "shared_library.h"
 #include "tensor_kernel.h"
 #include "tensor_library.h"
@@ -81,6 +80,12 @@ void TakeDevice(int device) {
   CheckCudaResult(cudaFree(nullptr), "cudaFree");
 }
 
+LibraryStatement StatementOf(const TensorLibrary& library) {
+  const KernelDescription& description = library.description();
+  return {IdentityOf(library), description.tensors, description.functions.reference != nullptr,
+          description.functions.check != nullptr};
+}
+
 class Server {
  public:
   Server(const std::string& path, const std::vector<std::string>& files, const TraceKernels& trace)
@@ -88,7 +93,7 @@ class Server {
 
   Json Answer(const Json& asked) {
     const std::string task = asked.at("do");
-    if (task == "describe") return Describe();
+    if (task == "describe") return Json::parse(ToMessage(StatementOf(*library_)));
     if (task == "load") return Load(asked);
     if (task == "open") return Open(asked);
     if (task == "graph") return Graph(asked.at("chain"), asked.value("overwritten", false));
@@ -105,13 +110,6 @@ class Server {
     std::vector<void*> tensors;
     void* workspace = nullptr;
   };
-
-  Json Describe() const {
-    LibraryStatement statement{IdentityOf(*library_), library_->description().tensors,
-                               library_->description().functions.reference != nullptr,
-                               library_->description().functions.check != nullptr};
-    return Json::parse(ToMessage(statement));
-  }
 
   std::vector<ShapeParameter> ParametersOf(const Json& asked) const {
     const std::vector<std::int64_t> values = asked.at("values");
@@ -304,6 +302,7 @@ std::string ToMessage(const LibraryStatement& statement) {
 LibraryStatement StatementFromMessage(const std::string& message) {
   try {
     const Json json = Json::parse(message);
+    if (json.at("error") != "") throw Error(json.at("api"), json.at("code"), json.at("error"), json.at("hint"));
     LibraryStatement statement;
     statement.identity.kernel = json.at("kernel");
     statement.identity.tensors = json.at("words");
@@ -332,6 +331,14 @@ LibraryStatement StatementFromMessage(const std::string& message) {
     return statement;
   } catch (const Json::exception& error) {
     throw Error(std::string("the library's process sent a description that cannot be read: ") + error.what());
+  }
+}
+
+std::string DescribeKernelLibrary(const std::string& library, const std::vector<std::string>& files) {
+  try {
+    return ToMessage(StatementOf(*LoadTensorLibrary(library, files)));
+  } catch (const Error& error) {
+    return ErrorJson(error).dump(-1, ' ', true, Json::error_handler_t::replace);
   }
 }
 

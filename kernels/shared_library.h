@@ -39,7 +39,7 @@ class LibraryFunction {
       : LibraryFunction(reinterpret_cast<Function*>(dlsym(handle, symbol)), path, std::string(symbol)) {
     if (function_ != nullptr) return;
     throw Error("the kernel library " + path + " has no function " + symbol,
-                "export it with C linkage, as fa_profile/kernel_abi.h declares it");
+                "export it with C linkage, as fa_profile/kernel_abi_2.h declares it");
   }
 
   explicit operator bool() const { return function_ != nullptr; }

@@ -9,19 +9,17 @@
 
 namespace fa_profile {
 
-/// The kernel of a version 2 library.
+/// The kernel of a library.
 class TensorKernel final : public Kernel {
  public:
-  /// `library` may be null: it is loaded from identity and files when it is first used.
-  TensorKernel(std::string path, LibraryIdentity identity, std::vector<std::string> files,
-               std::shared_ptr<const TensorLibrary> library);
+  /// The library is loaded when it is first used.
+  TensorKernel(std::string path, LibraryIdentity identity, std::vector<std::string> files);
 
   const std::string& id() const override { return identity_.kernel; }
   const std::string& origin() const override { return path_; }
   int rung() const override { return 0; }
   const std::string& teaches() const override { return teaches_; }
   const std::vector<std::string>& phases() const override { return phases_; }
-  const LibraryIdentity& identity() const { return identity_; }
   FittedShape Fit(const std::optional<Shape>& asked) const override;
   std::string WhyNot(const Shape& shape) const override;
   Work WorkOf(const Shape& shape) const override;
@@ -38,8 +36,10 @@ class TensorKernel final : public Kernel {
   mutable std::shared_ptr<const TensorLibrary> library_;
 };
 
-/// Loads a library that may be of another version by now. Throws Error.
-std::shared_ptr<const TensorLibrary> LoadTensorLibrary(const std::string& path, const std::vector<std::string>& files);
+/// Loads a library into this process. `files`: of the user's, "TENSOR=FILE". Throws Error that names the library and
+/// what is wrong with it, the version of its interface among it.
+std::shared_ptr<const TensorLibrary> LoadTensorLibrary(const std::string& path,
+                                                       const std::vector<std::string>& files = {});
 
 /// What a child process tells its parent of a library.
 LibraryIdentity IdentityOf(const TensorLibrary& library);

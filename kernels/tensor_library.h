@@ -12,7 +12,7 @@
 
 namespace fa_profile {
 
-/// A loaded kernel library of version 2, and calls of its functions. They stay valid while it lives.
+/// A loaded kernel library, and calls of its functions. They stay valid while it lives.
 class TensorLibrary {
  public:
   /// `files`: of the user's, "NAME=FILE". Throws Error: a bad description, or files that are not of its tensors.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "check_results.h"
 #include "cuda_result.h"
 #include "fa_profile/extents.h"
 #include "nvtx_scope.h"
@@ -23,12 +22,8 @@ std::vector<std::byte> Encoded(NumberFormat format, const std::vector<double>& v
   return bytes;
 }
 
-// Waits for the copy: cudaMemcpy() from pageable memory may return before its end, and other streams do not wait for
-// it.
-void Upload(const std::vector<std::byte>& bytes, const DeviceBuffer& to, cudaStream_t stream) {
-  CheckCudaResult(cudaMemcpyAsync(to.as<void>(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream),
-                  "cudaMemcpyAsync");
-  CheckCudaResult(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+void Upload(const std::vector<std::byte>& bytes, const DeviceBuffer& to) {
+  CheckCudaResult(cudaMemcpy(to.as<void>(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
 }
 
 }  // namespace
@@ -80,35 +75,24 @@ void TensorWorkload::LaunchPart(std::size_t, StreamHandle stream) {
   library_->Launch(call);
 }
 
-void TensorWorkload::Fill(std::uint64_t seed, cudaStream_t stream) {
+void TensorWorkload::Fill(std::uint64_t seed) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorDescription& tensor = library_->description().tensors[i];
-    if (!tensor.is_drawn()) continue;
-    Upload(Encoded(tensor.format, library_->Draw(i, *shape_.parameters(), seed)), tensors_[i], stream);
-  }
-}
-
-void TensorWorkload::Poison(cudaStream_t stream) {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    const TensorDescription& tensor = library_->description().tensors[i];
-    if (tensor.is_drawn()) continue;
-    std::vector<std::byte> bytes(tensors_[i].bytes());
-    for (std::size_t k = 0; k < bytes.size() / BytesOf(tensor.format); ++k) {
-      StoreBits(tensor.format, bytes, k, PoisonOf(tensor.format));
+    if (tensor.is_drawn()) {
+      Upload(Encoded(tensor.format, library_->Draw(i, *shape_.parameters(), seed)), tensors_[i]);
+    } else {
+      Poison(i);
     }
-    Upload(bytes, tensors_[i], stream);
   }
   if (workspace_->bytes() == 0) return;
-  CheckCudaResult(cudaMemsetAsync(workspace_->as<void>(), kPoisonByte, workspace_->bytes(), stream), "cudaMemsetAsync");
+  CheckCudaResult(cudaMemset(workspace_->as<void>(), kPoisonByte, workspace_->bytes()), "cudaMemset");
 }
 
-DrawErrors TensorWorkload::Check(std::uint64_t seed, cudaStream_t) {
-  std::vector<std::vector<std::byte>> results;
-  for (const DeviceBuffer& tensor : tensors_) {
-    std::vector<std::byte>& bytes = results.emplace_back(tensor.bytes());
-    CheckCudaResult(cudaMemcpy(bytes.data(), tensor.as<void>(), bytes.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  }
-  return CheckResults(*library_, *shape_.parameters(), seed, results);
+void TensorWorkload::Poison(std::size_t tensor) {
+  const NumberFormat format = library_->description().tensors[tensor].format;
+  std::vector<std::byte> bytes(tensors_[tensor].bytes());
+  for (std::size_t i = 0; i < bytes.size() / BytesOf(format); ++i) StoreBits(format, bytes, i, PoisonOf(format));
+  Upload(bytes, tensors_[tensor]);
 }
 
 }  // namespace fa_profile

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "attention_workload.h"
-#include "checked_workload.h"
+#include "fa_profile/workload.h"
 #include "tensor_library.h"
 
 namespace fa_profile {
 
-/// The tensors of one call of a version 2 library on the device, and its launch.
-class TensorWorkload final : public CheckedWorkload {
+/// The tensors of one call of a library's kernel on the device, and its launch.
+class TensorWorkload final : public Workload {
  public:
   /// Throws Error: the shape has no parameters of the library's, or the GPU has too little memory.
   TensorWorkload(std::string kernel, std::shared_ptr<const TensorLibrary> library, const Shape& shape);
@@ -26,11 +26,12 @@ class TensorWorkload final : public CheckedWorkload {
   void LaunchPart(std::size_t index, StreamHandle stream) override;
   void Launch(StreamHandle stream) override { LaunchPart(0, stream); }
 
-  void Fill(std::uint64_t seed, cudaStream_t stream) override;
-  void Poison(cudaStream_t stream) override;
-  DrawErrors Check(std::uint64_t seed, cudaStream_t stream) override;
+  /// Draws the inputs, and overwrites outputs and workspace, so that what reads them computes NaN.
+  void Fill(std::uint64_t seed);
 
  private:
+  void Poison(std::size_t tensor);
+
   std::shared_ptr<const TensorLibrary> library_;
   Shape shape_;
   std::vector<std::string> parts_;

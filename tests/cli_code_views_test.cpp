@@ -1,4 +1,4 @@
-// report --instructions, --source, --annotate and --compare-phases, on the bundled recordings.
+// report --instructions and --source, on the bundled recordings.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -125,7 +125,7 @@ TEST_F(CliCodeViewsTest, ManyKernelsNeedALimitOrASelection) {
 }
 
 TEST_F(CliCodeViewsTest, KernelsWithoutCodeSaySo) {
-  for (const char* const view : {"--instructions", "--source", "--compare-phases"}) {
+  for (const char* const view : {"--instructions", "--source"}) {
     const Outcome outcome = Run(pytorch_ + " --kernel cudnn " + view);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_TRUE(Contains(outcome.out, "kernels without code")) << view;
@@ -177,14 +177,13 @@ TEST_F(CliCodeViewsTest, FilesOutsideTheFolderAreNotReadUnlessItIsNamed) {
   const auto run = [&](const std::string& arguments) {
     return RunInShell(folder_ / "work", "CUDA_VISIBLE_DEVICES= " FA_PROFILE_PROGRAM " report " + from_work + arguments);
   };
-  for (const char* const view : {"--source", "--source --format json", "--annotate copies"}) {
+  for (const char* const view : {"--source", "--source --format json"}) {
     const Outcome outcome = run(view);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_FALSE(Contains(outcome.out, "password")) << view;
     EXPECT_TRUE(Contains(outcome.err, "not below this folder: " + std::string(folder_ / "secret"))) << outcome.err;
     EXPECT_TRUE(Contains(outcome.err, "--source-root DIR")) << outcome.err;
   }
-  EXPECT_TRUE(fs::is_empty(folder_ / "work" / "copies"));
   EXPECT_TRUE(Contains(run("--source --source-root ..").out, "password60"));
   Outcome page = run("--format html -o a.html");
   EXPECT_FALSE(Contains(page.err, "in the page")) << page.err;
@@ -196,105 +195,26 @@ TEST_F(CliCodeViewsTest, FilesOutsideTheFolderAreNotReadUnlessItIsNamed) {
   ExpectRefused(recording + " --source --source-root none", "none", "");
 }
 
-TEST_F(CliCodeViewsTest, AnnotateWritesCopiesIntoANewFolderAlone) {
-  std::string text;
-  for (int i = 1; i <= 90; ++i) text += "  line " + std::to_string(i) + ";\n";
-  WriteFile(folder_ / "mma.cu", text);
-  const std::string recording = WriteSample("a.fap", folder_ / "mma.cu");
-  Outcome outcome = Run(recording + " --kernel mma --annotate copies");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(Contains(outcome.out, "annotated: ")) << outcome.out;
-  const std::string copy = ReadFile(folder_ / "copies" / "mma.cu.txt");
-  EXPECT_TRUE(Contains(copy, " 12.00  softmax         wait 75                |40   line 40;\n")) << copy;
-  EXPECT_TRUE(Contains(copy, "|90   line 90;\n"));
-  EXPECT_EQ(ReadFile(folder_ / "mma.cu"), text) << "the source is as it was";
-  ExpectRefused(recording + " --kernel mma --annotate copies", "copies is not empty", "new folder");
-  EXPECT_EQ(ReadFile(folder_ / "copies" / "mma.cu.txt"), copy);
-  // A program that reads stdout finds JSON there.
-  outcome = Run(recording + " --kernel mma --source --annotate more --format json");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(json::accept(outcome.out));
-  EXPECT_TRUE(Contains(outcome.err, "annotated: "));
-}
-
-TEST_F(CliCodeViewsTest, ACopyStaysInItsFolderWhateverTheSourceIsCalled) {
-  fs::create_directories(folder_ / "a" / "b");
-  const std::string name = std::string(150, 'x') + "\x1b[2J.cu";
-  WriteFile(folder_ / name, std::string(90, '\n'));
-  const std::string recording = WriteSample("a.fap", folder_ / "a" / "b" / ".." / ".." / name);
-  const Outcome outcome = Run(recording + " --kernel mma --annotate a/copies");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
-  std::vector<std::string> copies;
-  for (const fs::directory_entry& each : fs::directory_iterator(folder_ / "a" / "copies")) {
-    copies.push_back(each.path().filename());
-  }
-  ASSERT_EQ(copies.size(), 1U) << outcome.out;
-  EXPECT_TRUE(copies[0].ends_with("xxx__2J.cu.txt")) << copies[0];
-  EXPECT_LE(copies[0].size(), 100U);
-}
-
-TEST_F(CliCodeViewsTest, SourcesThatCannotBeReadAreListed) {
+TEST_F(CliCodeViewsTest, SourcesThatCannotBeReadAreNotShown) {
   WriteFile(folder_ / "victim", "mine");
   for (const std::string& source : {std::string("/no/such/mma.cu"), std::string("../../etc/passwd"),
                                     std::string("/etc/passwd"), std::string(folder_ / "victim")}) {
-    const std::string recording = WriteSample("a.fap", source);
-    const std::string to = "copies" + std::to_string(std::hash<std::string>{}(source));
-    const Outcome outcome = Run(recording + " --kernel mma --annotate " + to);
+    const Outcome outcome = Run(WriteSample("a.fap", source) + " --kernel mma --source --source-root /");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_TRUE(Contains(outcome.out, "not annotated: " + source)) << outcome.out;
-    EXPECT_TRUE(fs::is_empty(folder_ / to)) << source;
+    EXPECT_FALSE(Contains(outcome.out, "root:")) << source;
+    EXPECT_FALSE(Contains(outcome.out, "mine")) << source;
   }
-  EXPECT_EQ(ReadFile(folder_ / "victim"), "mine");
-}
-
-TEST_F(CliCodeViewsTest, ComparedPhasesAgreeOnTheLadder) {
-  const json kernels = Json(ladder_ + " --kernel mma --compare-phases").at("kernels");
-  ASSERT_EQ(kernels.size(), 6U) << "mma and wmma at three shapes";
-  for (const json& kernel : kernels) {
-    EXPECT_GE(kernel.at("same_ratio").get<double>(), 0.98);
-    EXPECT_LE(kernel.at("largest_error_ratio").get<double>(), 0.016);
-    EXPECT_TRUE(kernel.at("refusal").is_null());
-    EXPECT_TRUE(kernel.at("unnamed").is_null());
-  }
-  const std::string text = Run(mma_ + "--compare-phases").out;
-  for (const char* const part : {"% of the samples have the same name", "named %", "inferred %", "difference"}) {
-    EXPECT_TRUE(Contains(text, part)) << text;
-  }
-}
-
-TEST_F(CliCodeViewsTest, WhereOneWayIsMissingTheComparisonSaysWhich) {
-  const json refused = Json(ladder_ + " --kernel cublas --shape 1,8,512,64 --compare-phases").at("kernels");
-  ASSERT_EQ(refused.size(), 3U);
-  for (const json& kernel : refused) {  // of cuBLAS the recording has no code
-    EXPECT_EQ(kernel.at("refusal").is_null(), kernel.at("part") != "softmax");
-    EXPECT_EQ(kernel.at("missing").is_null(), kernel.at("part") == "softmax");
-  }
-  const std::string text = Run(pytorch_ + " --kernel flash_fwd --compare-phases").out;
-  EXPECT_TRUE(Contains(text, "no line information, so no phase functions are known"));
-  EXPECT_TRUE(Contains(text, "inferred %"));
-  EXPECT_FALSE(Contains(text, "named %"));
 }
 
 TEST_F(CliCodeViewsTest, WhatMakesNoSenseTogetherIsRefused) {
   ExpectRefused(mma_ + "--instructions --source", "--instructions and --source cannot be combined", "one of them");
-  ExpectRefused(mma_ + "--instructions --annotate x", "--instructions and --annotate cannot be combined",
-                "one of them");
-  ExpectRefused(mma_ + "--source --compare-phases", "cannot be combined", "one of them");
   ExpectRefused(mma_ + "--summary --source", "--summary has no effect with --source", "leave");
   ExpectRefused(mma_ + "--explain small-grid --instructions", "--explain has no effect with --instructions", "leave");
   ExpectRefused(mma_ + "--limit 5", "--limit has no effect on the report", "--instructions");
-  ExpectRefused(mma_ + "--compare-phases --limit 5", "--limit has no effect with --compare-phases", "leave it out");
-  ExpectRefused(mma_ + "--compare-phases --phase-from code", "--phase-from has no effect with --compare-phases",
-                "leave it out");
-  ExpectRefused(mma_ + "--compare-phases --phase-map x.yaml", "--phase-map has no effect with --compare-phases",
-                "leave it out");
-  ExpectRefused(mma_ + "--compare-phases --format csv", "--compare-phases has no format 'csv'", "text or json");
   ExpectRefused(mma_ + "--instructions --limit 0", "--limit", "");
   ExpectRefused(mma_ + "--instructions --limit x", "--limit", "");
-  ExpectRefused(mma_ + "--annotate ''", "--annotate is empty", "give it a value");
   ExpectRefused(ladder_ + " --kernel nothing --instructions", "nothing", "");
-  for (const char* const view : {"--instructions", "--source", "--annotate x", "--compare-phases"}) {
+  for (const char* const view : {"--instructions", "--source"}) {
     ExpectRefused(pytorch_ + " " + pytorch_ + " " + view, "has no effect on several recordings", "report one");
   }
   EXPECT_FALSE(fs::exists(folder_ / "x"));

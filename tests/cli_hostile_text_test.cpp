@@ -114,9 +114,6 @@ TEST_F(CliHostileTextTest, ReportsOfARecordingAreHarmless) {
                                           "report --instructions --limit 2 --format csv " + file,
                                           "report --source " + file,
                                           "report --source --phase-from opcodes --format csv " + file,
-                                          "report --annotate copies " + file,
-                                          "report --annotate " + Quoted("/proc/" + kHostile) + " " + file,
-                                          "report --compare-phases " + file,
                                           "report --instructions --kernel nothing " + file,
                                           "diff " + file + " b.fap",
                                           "gate --candidate a.fap --baseline b.fap",
@@ -176,7 +173,7 @@ TEST_F(CliHostileTextTest, ATextReportCutsNamesOfAMegabyte) {
   writer.Finish();
   for (const char* const command :
        {"report large.fap", "report --instructions large.fap", "report --source large.fap",
-        "report --compare-phases large.fap", "report --format perfetto large.fap", "report --format folded large.fap",
+        "report --format perfetto large.fap", "report --format folded large.fap",
         "report --format speedscope large.fap", "report --explain bottleneck-phase large.fap",
         "diff large.fap large.fap", "gate --candidate large.fap --baseline large.fap",
         "report --kernel nothing large.fap"}) {

@@ -428,8 +428,6 @@ TEST_F(CliTest, TracesTakeNoOptionOfAReport) {
                 "leave it out");
   ExpectRefused("report --format folded --explain serial-softmax " + bundled_, "--explain has no format", "leave out");
   ExpectRefused("report --format folded --source " + bundled_, "--source has no format 'folded'", "csv; a page has");
-  ExpectRefused("report --format perfetto --compare-phases " + bundled_, "--compare-phases has no format",
-                "text or json");
   ExpectRefused("report --format speedscope " + bundled_ + " " + bundled_, "no format 'speedscope'", "json");
 }
 

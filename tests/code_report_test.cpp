@@ -9,7 +9,6 @@
 
 #include "attention_code.h"
 #include "device_code.h"
-#include "fa_profile/compare_phases.h"
 #include "fa_profile/list_code.h"
 #include "json_schema.h"
 #include "sample_recording.h"
@@ -55,14 +54,6 @@ Recording WithAttention() {
   return recording;
 }
 
-std::vector<PhaseComparison> Comparisons(const Recording& recording) {
-  std::vector<PhaseComparison> comparisons;
-  for (const std::size_t index : {0U, 4U}) {
-    for (auto& each : analyze::ComparePhases(recording, EntryOf(recording, index))) comparisons.push_back(each);
-  }
-  return comparisons;
-}
-
 template <typename Value>
 std::string Written(void (*write)(std::ostream&, const Value&, const ReportOptions&), const Value& value,
                     const ReportOptions& options = {}) {
@@ -90,19 +81,12 @@ TEST(CodeReportTest, SourceLinesEqualTheGoldenFiles) {
   ExpectGolden(Golden("source.csv"), Written(WriteCsvSource, sources));
 }
 
-TEST(CodeReportTest, ComparisonsEqualTheGoldenFiles) {
-  const auto comparisons = Comparisons(WithAttention());
-  ExpectGolden(Golden("phase_comparison.txt"), Written(WriteTextComparison, comparisons));
-  ExpectGolden(Golden("phase_comparison.json"), Written(WriteJsonComparison, comparisons));
-}
-
 TEST(CodeReportTest, JsonIsAsTheSchemaSays) {
   const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/report.schema.json")));
   const auto validate = [&](const std::string& text) { return schema.Validate(nlohmann::json::parse(text)); };
   for (const Recording& recording : {sample::MakeRecording(), WithAttention()}) {
     EXPECT_EQ(validate(Written(WriteJsonInstructions, Listings(recording))), std::vector<std::string>{});
     EXPECT_EQ(validate(Written(WriteJsonSource, Sources(recording))), std::vector<std::string>{});
-    EXPECT_EQ(validate(Written(WriteJsonComparison, Comparisons(recording))), std::vector<std::string>{});
   }
   EXPECT_FALSE(validate(R"({"format": "fa-profile instructions", "version": 1})").empty());
 }
@@ -130,8 +114,7 @@ TEST(CodeReportTest, ColumnsThatAreEmptyAreLeftOut) {
 TEST(CodeReportTest, NoLineIsWiderThanThePage) {
   for (const int width : {60, 120, 160}) {
     for (const std::string& text : {Written(WriteTextInstructions, Listings(sample::MakeRecording()), {.width = width}),
-                                    Written(WriteTextSource, Sources(sample::MakeRecording()), {.width = width}),
-                                    Written(WriteTextComparison, Comparisons(WithAttention()), {.width = width})}) {
+                                    Written(WriteTextSource, Sources(sample::MakeRecording()), {.width = width})}) {
       std::istringstream lines(text);
       for (std::string line; std::getline(lines, line);) {
         const auto columns = std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });
@@ -139,57 +122,6 @@ TEST(CodeReportTest, NoLineIsWiderThanThePage) {
       }
     }
   }
-}
-
-TEST(CodeReportTest, AnAnnotatedSourceHasItsLinesWithAMargin) {
-  const auto sources = Sources(sample::MakeRecording());
-  SourceText source{"/src/mma.cu", std::vector<std::string>(61, "x"), "", true};
-  source.lines[39] = "\tp = exp2f(s);\x1b[2J\x07";
-  const std::string text = AnnotatedSource(source, analyze::SumLines(sources), sources);
-  EXPECT_TRUE(Contains(text, "% of the samples of mma@1,8,512,64\n"));
-  EXPECT_TRUE(Contains(text, "\n/src/mma.cu\n"));
-  EXPECT_TRUE(Contains(text, "changed after the recording"));
-  EXPECT_TRUE(Contains(text, " 12.00  softmax         wait 75                |40     p = exp2f(s);\\x1B[2J\\x07\n"));
-  EXPECT_TRUE(Contains(text, "\n  6.00  softmax         short_scoreboard 67    |41 x\n"));
-  EXPECT_TRUE(Contains(text, "\n                                               |42 x\n"));
-  EXPECT_TRUE(Contains(text, "1.00 % at lines that this file does not have")) << "line 90";
-  EXPECT_EQ(text.find('\x1b'), std::string::npos);
-}
-
-TEST(CodeReportTest, NamesOfCopiesNameNoFolder) {
-  const std::vector<std::string> hostile = {"../../etc/passwd",
-                                            "/etc/cron.d/x.cu",
-                                            "..",
-                                            "...",
-                                            "/",
-                                            "",
-                                            ".bashrc",
-                                            std::string("a\0b.cu", 6),
-                                            "a\nb\x1b[2J.cu",
-                                            "\xff\xfe.cu",
-                                            "C:\\x\\..\\y.cu",
-                                            "-rf",
-                                            "dir/" + std::string(5000, 'x') + ".cu",
-                                            "a.cu",
-                                            "/other/a.cu",
-                                            "/third/A.CU",
-                                            "a.cu-2"};
-  const auto names = AnnotatedNames(hostile);
-  ASSERT_EQ(names.size(), hostile.size());
-  std::set<std::string> lower;
-  for (std::string name : names) {
-    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"),
-              std::string::npos)
-        << name;
-    EXPECT_LE(name.size(), 100U);
-    EXPECT_TRUE(name.ends_with(".txt")) << name;
-    EXPECT_NE(name.front(), '.') << name;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-    EXPECT_TRUE(lower.insert(name).second) << name;
-  }
-  EXPECT_EQ(names[0], "passwd.txt");
-  EXPECT_EQ(names[13], "a.cu.txt");
-  EXPECT_EQ(names[14], "a.cu-2.txt");
 }
 
 TEST(CodeReportTest, TextsOfARecordingAreHarmless) {
@@ -210,9 +142,7 @@ TEST(CodeReportTest, TextsOfARecordingAreHarmless) {
   sources[0].changed_files = {hostile};
   for (const std::string& text :
        {Written(WriteTextInstructions, Listings(recording)), Written(WriteTextSource, sources),
-        Written(WriteTextComparison, Comparisons(recording)), Written(WriteCsvInstructions, Listings(recording)),
-        Written(WriteCsvSource, sources),
-        AnnotatedSource({"a.cu" + hostile, {hostile}, "", false}, analyze::SumLines(sources), sources)}) {
+        Written(WriteCsvInstructions, Listings(recording)), Written(WriteCsvSource, sources)}) {
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
     EXPECT_EQ(text.find("\nforged"), std::string::npos) << text;
     EXPECT_EQ(text.find("\xe2\x80\xae"), std::string::npos) << text;

@@ -60,9 +60,8 @@ RULE = {
     "exporters/html": (MODEL | {"profiler/base/readers", "exporters"}, {"zlib"} | TEXT),
     "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
     "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "re2", "microhttpd", "gnutls"} | TEXT),
-    "exporters/web/client": (BASE, {"curl"}),
     "exporters/serve": (
-        MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web", "exporters/web/client"},
+        MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web"},
         {"json", "gnutls", "curl"} | TEXT,
     ),
     "ci/gate/files": (MODEL | {"profiler/base/readers"}, {"json", "yaml", "re2"} | TEXT),
@@ -84,7 +83,6 @@ RULE = {
         {"json"} | TEXT,
     ),
     "cli/help": (BASE, {"cli11", "fmt"}),
-    "cli/top": (MODEL | {"exporters", "exporters/web/client"}, {"fmt"}),
     "cli/watch": (CODE | {"profiler/load", "exporters"}, TEXT),
 }
 # Texts for stderr go through notice.h, which escapes what a terminal would obey.
@@ -107,14 +105,12 @@ NAMESPACE = {
     "exporters/prometheus": "fa_profile::prom",
     "exporters/web": "fa_profile::web",
     "exporters/serve": "fa_profile::serve",
-    "exporters/web/client": "fa_profile::http",
     "ci/gate": "fa_profile::gate",
     "profiler/judge": "fa_profile::judge",
     "cli/jobs": "fa_profile::jobs",
     "cli/help": "fa_profile::help",
-    "cli/top": "fa_profile::top",
     "cli/watch": "fa_profile::watch",
-    "python": "fa_profile::py",
+    "python": "fa_profile::python",
 }
 OPENED = re.compile(r"^namespace (fa_profile[\w:]*)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')

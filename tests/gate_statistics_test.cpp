@@ -9,7 +9,6 @@
 #include <string>
 
 #include "fa_profile/error.h"
-#include "fa_profile/peer_rules.h"
 
 // Expected values: counted over all choices of signs by another program, scipy 1.17, or the source named beside them.
 
@@ -285,97 +284,6 @@ TEST(GateStatisticsTest, ProportionBoundsOfNoneAndOfAll) {
   EXPECT_THROW((void)ProportionUpperBound(31, 30), Error);
   EXPECT_THROW((void)ProportionUpperBound(-1, 30), Error);
   EXPECT_THROW((void)ProportionLowerBound(31, 30), Error);
-}
-
-TEST(GateStatisticsTest, FixedThresholdAlarmsOnlyAboveItsLimit) {
-  EXPECT_FALSE(FixedThresholdSaysWorse(100.0, 105.0));
-  EXPECT_TRUE(FixedThresholdSaysWorse(100.0, 105.1));
-  EXPECT_FALSE(FixedThresholdSaysWorse(100.0, 90.0));
-  EXPECT_TRUE(FixedThresholdSaysWorse(100.0, 103.0, 0.02));
-}
-
-TEST(GateStatisticsTest, HistoryTTestLimitIsMeanPlusQuantileTimesDeviation) {
-  // 1 to 8: mean 4.5, mean square deviation 5.25; the 99 % quantile with 7 degrees of freedom is 2.997951566868.
-  std::vector<double> history(8);
-  std::iota(history.begin(), history.end(), 1.0);
-  const double limit = 4.5 + 2.997951566868 * std::sqrt(5.25);
-  EXPECT_TRUE(HistoryTTestSaysWorse(history, limit + 1e-9));
-  EXPECT_FALSE(HistoryTTestSaysWorse(history, limit - 1e-9));
-  // One degree of freedom, 95 %: 6.313751514675, a Cauchy variable's tan(0.45 pi).
-  EXPECT_TRUE(HistoryTTestSaysWorse(std::vector<double>{0.0, 2.0}, 1.0 + 6.3137516, 0.95));
-  EXPECT_FALSE(HistoryTTestSaysWorse(std::vector<double>{0.0, 2.0}, 1.0 + 6.3137514, 0.95));
-  // 63 degrees of freedom: 2.38700786347.
-  std::vector<double> long_history(64, -1.0);
-  std::fill(long_history.begin(), long_history.begin() + 32, 1.0);
-  EXPECT_TRUE(HistoryTTestSaysWorse(long_history, 2.387008));
-  EXPECT_FALSE(HistoryTTestSaysWorse(long_history, 2.387007));
-}
-
-TEST(GateStatisticsTest, HistoryTTestNeedsAHistoryThatVaries) {
-  EXPECT_FALSE(HistoryTTestSaysWorse(std::vector<double>(64, 1.0), 2.0));
-  EXPECT_THROW((void)HistoryTTestSaysWorse(std::vector<double>{1.0}, 2.0), Error);
-}
-
-const std::vector<double> kBefore{1.0, 1.2, 1.1, 1.4, 1.3, 1.25, 1.15, 1.05};
-const std::vector<double> kAfter{1.35, 1.5, 1.45, 1.22, 1.6, 1.55, 1.31, 1.7};
-
-TEST(GateStatisticsTest, MannWhitneyIsExactForEightAndFewer) {
-  EXPECT_NEAR(MannWhitneyP(kBefore, kAfter), 0.0029526029526, 1e-12);
-  EXPECT_NEAR(MannWhitneyP(kAfter, kBefore), 0.0029526029526, 1e-12);
-  std::vector<double> twenty(20);
-  std::iota(twenty.begin(), twenty.end(), 0.0);
-  EXPECT_NEAR(MannWhitneyP(std::vector<double>{20.5, 21.5, 19.5}, twenty), 0.00112930547713, 1e-12);
-  EXPECT_EQ(MannWhitneyP(std::vector<double>{1, 4}, std::vector<double>{2, 3}), 1.0);
-  // All of one below all of the other: 2 orders of 20 are as extreme.
-  EXPECT_DOUBLE_EQ(MannWhitneyP(std::vector<double>{1, 2, 3}, std::vector<double>{4, 5, 6}), 0.1);
-}
-
-TEST(GateStatisticsTest, PerfherderWeighsValuesNearTheChangeMost) {
-  // Means with weights 1, 2/3, 1/3 are 10/3 and 20/3 of 2; variances about them over n - 1, each over n.
-  const std::vector<double> before{1.0, 2.0, 3.0};
-  const std::vector<double> after{5.0, 6.0, 10.0};
-  const double mean_before = (1.0 + 4.0 / 3 + 1.0) / 2;
-  const double mean_after = (5.0 + 4.0 + 10.0 / 3) / 2;
-  const auto variance = [](const std::vector<double>& values, double mean) {
-    double sum = 0.0;
-    for (const double value : values) sum += (value - mean) * (value - mean);
-    return sum / 2 / 3;
-  };
-  EXPECT_NEAR(PerfherderT(before, after),
-              (mean_after - mean_before) / std::sqrt(variance(before, mean_before) + variance(after, mean_after)),
-              1e-12);
-  EXPECT_EQ(PerfherderT(before, before), 0.0);
-  EXPECT_TRUE(std::isinf(PerfherderT(std::vector<double>{1, 1}, std::vector<double>{2, 2})));
-  EXPECT_THROW((void)PerfherderT(std::vector<double>{1}, before), Error);
-}
-
-TEST(GateStatisticsTest, PerfherderNeedsTwoPercentAndSeven) {
-  EXPECT_TRUE(PerfherderSaysWorse(std::vector<double>{100, 100.1}, std::vector<double>{103, 103.1}));
-  EXPECT_FALSE(PerfherderSaysWorse(std::vector<double>{100, 100.1}, std::vector<double>{101, 101.1}));
-  EXPECT_FALSE(PerfherderSaysWorse(std::vector<double>{100, 104}, std::vector<double>{103, 107}));
-  EXPECT_FALSE(PerfherderSaysWorse(std::vector<double>{103, 103.1}, std::vector<double>{100, 100.1}));
-}
-
-TEST(GateStatisticsTest, MannWhitneyIsNormalBeyondAndCorrectsForTies) {
-  std::vector<double> before = kBefore;
-  std::vector<double> after = kAfter;
-  before.push_back(1.08);
-  after.push_back(1.33);
-  EXPECT_NEAR(MannWhitneyP(before, after), 0.00267971441682, 1e-12);
-  EXPECT_NEAR(MannWhitneyP(std::vector<double>{1, 1, 2, 2, 3, 4}, std::vector<double>{2, 3, 3, 4, 5, 5, 6}),
-              0.0422628646557, 1e-12);
-  // Pairs of equal values are ties too.
-  EXPECT_NEAR(MannWhitneyP(std::vector<double>{1, 2, 3, 4}, std::vector<double>{4, 5, 6, 7}), 0.04206641220678, 1e-12);
-  EXPECT_EQ(MannWhitneyP(std::vector<double>(9, 1.0), std::vector<double>(9, 1.0)), 1.0);
-}
-
-TEST(GateStatisticsTest, MannWhitneyAlarmsOnlyForSlower) {
-  EXPECT_TRUE(MannWhitneySaysWorse(kBefore, kAfter));
-  EXPECT_FALSE(MannWhitneySaysWorse(kAfter, kBefore));
-  EXPECT_FALSE(MannWhitneySaysWorse(kBefore, kAfter, 0.0029));
-  EXPECT_FALSE(MannWhitneySaysWorse(std::vector<double>{1, 2, 3}, std::vector<double>{4, 5, 6}, 0.1));
-  EXPECT_TRUE(MannWhitneySaysWorse(std::vector<double>{1, 2, 3}, std::vector<double>{4, 5, 6}, 0.101));
-  EXPECT_THROW((void)MannWhitneySaysWorse({}, kAfter), Error);
 }
 
 }  // namespace

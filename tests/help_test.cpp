@@ -92,23 +92,33 @@ TEST_F(HelpTest, AnOptionInFrontOfACommandIsRefusedUnlessBothShareIt) {
   EXPECT_EQ(Refusal({"--map", "x.yaml", "paint"}), "");
 }
 
-TEST_F(HelpTest, EveryShellCompletesCommandsOptionsAndValues) {
+TEST_F(HelpTest, CommandsOptionsAndValuesAreOffered) {
   const KnownValues values{
       [](const CLI::App&, const std::string& option) {
         return option == "--colour" ? std::vector<std::string>{"red", "blue"} : std::vector<std::string>();
       },
       {}};
-  const std::string bash = Completion(app_, "bash", "1.2", values);
-  EXPECT_TRUE(bash.starts_with("# Written by my-tool completion bash, version 1.2\n"));
-  EXPECT_TRUE(Contains(bash, "complete -F _my_tool my-tool"));
-  EXPECT_TRUE(Contains(bash, "'paint --colour') offer='red blue'"));
-  EXPECT_TRUE(Contains(bash, "'paint --tool') offer='brush roller'"));
-  EXPECT_TRUE(Contains(bash, "' --map') _my_tool_files .yaml"));
-  EXPECT_TRUE(Completion(app_, "zsh", "1.2", values).starts_with("#compdef my-tool\n"));
-  EXPECT_TRUE(Contains(Completion(app_, "fish", "1.2", values), "complete -c my-tool -n '__my_tool_at "));
+  const auto offered = [&](const std::vector<std::string>& words) { return Complete(app_, words, values); };
+  EXPECT_TRUE(Contains(offered({""}), "\npaint\t")) << offered({""});
+  EXPECT_TRUE(Contains(offered({"paint", "-"}), "\n--colour\t"));
+  EXPECT_EQ(offered({"paint", "--colour", ""}), "words\nred\nblue\n");
+  EXPECT_EQ(offered({"paint", "--colour=r"}), "words\n--colour=red\n--colour=blue\n");
+  EXPECT_EQ(offered({"paint", "--tool", "br"}), "words\nbrush\nroller\n");
+  EXPECT_TRUE(Contains(offered({"paint", "--tool", "paint", "--c"}), "\n--colour\t"))
+      << "a value with a command's name";
+  EXPECT_EQ(offered({"--map", ""}), "files .yaml\n");
+  EXPECT_EQ(offered({"--count", ""}), "words\n");
+  EXPECT_EQ(offered({"--none=", ""}).substr(0, 5), "words");
+}
+
+TEST_F(HelpTest, EveryShellAsksTheProgram) {
   for (const char* const shell : {"bash", "zsh", "fish"}) {
-    EXPECT_FALSE(Contains(Completion(app_, shell, "1.2", values), "fa-profile")) << shell;
+    const std::string script = CompletionScript("my-tool", shell, "/opt/it's/my-tool");
+    EXPECT_TRUE(Contains(script, "'/opt/it'\\''s/my-tool' complete ")) << script;
+    EXPECT_FALSE(Contains(script, "fa-profile") || Contains(script, "@NAME@") || Contains(script, "@ID@")) << shell;
   }
+  EXPECT_TRUE(Contains(CompletionScript("my-tool", "bash", "x"), "complete -F _my_tool my-tool\n"));
+  EXPECT_TRUE(CompletionScript("my-tool", "zsh", "x").starts_with("#compdef my-tool\n"));
 }
 
 TEST_F(HelpTest, EveryCommandHasAPage) {

@@ -21,8 +21,6 @@ namespace {
 
 constexpr AttentionShape kMission{1, 8, 512, 64, false};
 
-std::string BrokenLibrary(const std::string& name) { return std::string(FA_PROFILE_KERNEL_LIBS) + "/" + name + ".so"; }
-
 std::vector<float> ToHost(const __half* device, std::size_t count) {
   std::vector<__half> half(count);
   EXPECT_EQ(cudaMemcpy(half.data(), device, count * sizeof(__half), cudaMemcpyDefault), cudaSuccess);
@@ -131,64 +129,6 @@ TEST(WorkloadTest, TooLargeAShapeIsAnErrorAndLeavesTheDeviceUsable) {
   // Rung 4 keeps every score: 6 bytes for each of 2^40.
   EXPECT_THROW(Ladder()[3]->MakeWorkload({1, 16, 262144, 64, false}, 1), Error);
   EXPECT_TRUE(Verify(*Ladder().front(), {1, 1, 64, 64, false}, 1, 1).correct());
-}
-
-TEST(VerifyTest, TheExampleLibraryIsCorrect) {
-  const auto kernel = LoadKernelLibrary(FA_PROFILE_EXAMPLE_KERNEL_LIB);
-  for (const SuiteShape& entry : CorrectnessSuite()) {
-    EXPECT_TRUE(Verify(*kernel, entry.shape, 1, 1).correct()) << entry.shape.ToString();
-  }
-}
-
-TEST(VerifyTest, AWrongResultFailsEveryDrawWithItsError) {
-  const auto kernel = LoadKernelLibrary(BrokenLibrary("wrong_result"));
-  std::vector<int> progress;
-  const Verification v = Verify(*kernel, kMission, 3, 1, [&](int done) { progress.push_back(done); });
-  EXPECT_FALSE(v.correct());
-  EXPECT_EQ(v.draws, 3);
-  EXPECT_EQ(v.draws_passed, 0);
-  EXPECT_GT(v.max_abs_error, 0.1);
-  EXPECT_GT(v.max_error_ratio, 100.0);
-  EXPECT_EQ(v.nonfinite, 0);
-  EXPECT_EQ(v.unwritten, 0);
-  EXPECT_EQ(progress, (std::vector<int>{1, 2, 3}));
-}
-
-TEST(VerifyTest, UnwrittenOutputsAreCountedSeparatelyFromNan) {
-  const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("half_written")), kMission, 1, 1);
-  EXPECT_FALSE(v.correct());
-  EXPECT_EQ(v.nonfinite, kMission.Elements() / 4);
-  EXPECT_EQ(v.unwritten, kMission.Elements() / 4);
-}
-
-TEST(VerifyTest, ARefusedLaunchIsReportedWithTheReason) {
-  const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("launch_refused")), kMission, 3, 1);
-  EXPECT_FALSE(v.correct());
-  EXPECT_NE(v.error.find("the moon is not full"), std::string::npos) << v.error;
-  EXPECT_NE(v.error.find("launch_refused.so"), std::string::npos) << v.error;
-}
-
-// Each in a process of its own: one ends it, the other ruins its CUDA context.
-TEST(CrashDeathTest, ALaunchThatCrashesReportsTheLibrary) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(Verify(*LoadKernelLibrary(BrokenLibrary("launch_segfaults")), kMission, 1, 1), testing::ExitedWithCode(2),
-              "launch_segfaults.so crashed in fa_profile_kernel_launch");
-}
-
-TEST(CrashDeathTest, AnIllegalAccessIsReportedAndLaterWorkIsAnErrorWithAHint) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const auto run = [] {
-    const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("illegal_access")), kMission, 3, 1);
-    if (v.error.find("cudaErrorIllegalAddress") == std::string::npos || v.draws_passed != 0) std::exit(1);
-    try {
-      Verify(*Ladder().front(), kMission, 1, 1);
-    } catch (const Error& error) {
-      std::fprintf(stderr, "%s", error.what());
-      std::exit(0);
-    }
-    std::exit(1);
-  };
-  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "crashed.*start again without that kernel");
 }
 
 }  // namespace

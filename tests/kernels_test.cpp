@@ -1,12 +1,8 @@
 #include "fa_profile/kernels.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <cmath>
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -20,17 +16,6 @@
 
 namespace fa_profile::kernels_test {
 namespace {
-
-std::string BrokenLibrary(const std::string& name) { return std::string(FA_PROFILE_KERNEL_LIBS) + "/" + name + ".so"; }
-
-std::string LoadError(const std::string& path) {
-  try {
-    LoadKernelLibrary(path);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "loaded";
-}
 
 TEST(LadderTest, HasEveryRungsFileInOrder) {
   std::map<int, std::string> rungs;
@@ -140,97 +125,6 @@ TEST(ReferenceTest, ScalesByTheRootOfTheHeadDimensionAndKeepsHeadsApart) {
 TEST(ReferenceTest, ATensorOfAnotherSizeIsAnError) {
   const std::vector<float> small(3);
   EXPECT_THROW(AttentionReference({1, 1, 2, 2, false}, small, small, small), Error);
-}
-
-TEST(KernelLibraryTest, TheExampleLoadsAndReportsItsShapes) {
-  const auto kernel = LoadKernelLibrary(FA_PROFILE_EXAMPLE_KERNEL_LIB);
-  EXPECT_EQ(kernel->id(), "warp_per_row");
-  EXPECT_EQ(kernel->origin(), FA_PROFILE_EXAMPLE_KERNEL_LIB);
-  EXPECT_EQ(kernel->rung(), 0);
-  EXPECT_EQ(kernel->WhyNot({1, 8, 512, 64, false}), "");
-  EXPECT_EQ(kernel->WhyNot({1, 8, 512, 80, false}), "head_dim must be 64 or 128, not 80");
-}
-
-TEST(KernelLibraryTest, AMissingFileIsNamed) {
-  EXPECT_TRUE(Contains(LoadError("no/such/kernel.so"), "no/such/kernel.so"));
-}
-
-TEST(KernelLibraryTest, WhatIsNotARegularFileIsNamedAsWhatItIs) {
-  const TestFolder folder;
-  const std::string pipe = (folder.path() / "pipe.so").string();
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_TRUE(Contains(LoadError(pipe), pipe + " is not a regular file"));
-  EXPECT_TRUE(Contains(LoadError(folder.path().string()), "is a directory"));
-  EXPECT_TRUE(Contains(LoadError("/dev/zero"), "/dev/zero is not a regular file"));
-  EXPECT_TRUE(Contains(LoadError("/proc/1/mem/x.so"), "cannot be read"));
-}
-
-TEST(KernelLibraryTest, AFileThatIsNotALibraryIsNamed) {
-  const auto path = std::filesystem::temp_directory_path() / "fa_profile_no_library.so";
-  std::ofstream(path) << "plain text";
-  EXPECT_TRUE(Contains(LoadError(path), path.string()));
-  std::filesystem::remove(path);
-}
-
-TEST(KernelLibraryTest, ACubinAndALibraryForAnotherMachineAreToldApartFromAMissingFile) {
-  const TestFolder folder;
-  std::string elf(64, '\0');
-  elf.replace(0, 7, "\177ELF\002\001\001");
-  elf[16] = 3;  // a shared object
-  elf[18] = static_cast<char>(190);
-  EXPECT_TRUE(Contains(LoadError(folder.Write("a.cubin", elf)), "is a cubin"));
-  elf[18] = 22;  // of a mainframe
-  EXPECT_TRUE(Contains(LoadError(folder.Write("b.so", elf)), "made for another machine (ELF machine 22)"));
-}
-
-TEST(KernelLibraryTest, AMissingFunctionIsNamed) {
-  const std::string error = LoadError(BrokenLibrary("missing_symbol"));
-  EXPECT_TRUE(Contains(error, "fa_profile_kernel_launch"));
-  EXPECT_TRUE(Contains(error, "missing_symbol.so"));
-}
-
-TEST(KernelLibraryTest, AnotherInterfaceVersionIsReportedBesideOurs) {
-  const std::string error = LoadError(BrokenLibrary("other_version"));
-  EXPECT_TRUE(Contains(error, "version 42"));
-  EXPECT_TRUE(Contains(error, "version 1"));
-}
-
-TEST(KernelLibraryTest, AnInvalidNameIsQuotedWithTheRule) {
-  const std::string error = LoadError(BrokenLibrary("bad_name"));
-  EXPECT_TRUE(Contains(error, "'My Kernel!'"));
-  EXPECT_TRUE(Contains(error, "1 to 64 characters"));
-}
-
-TEST(KernelLibraryTest, ARefusedShapeGivesTheLibrarysReason) {
-  const auto kernel = LoadKernelLibrary(BrokenLibrary("refuses_shape"));
-  EXPECT_EQ(kernel->WhyNot({1, 8, 77, 64, false}), "no sequence of 77 keys");
-}
-
-TEST(KernelLibraryDeathTest, ACrashReportsTheLibraryAndTheFunction) {
-  const auto kernel = LoadKernelLibrary(BrokenLibrary("supports_segfaults"));
-  EXPECT_EXIT((void)kernel->WhyNot({1, 8, 512, 64, false}), testing::ExitedWithCode(2),
-              "supports_segfaults.so crashed in fa_profile_kernel_supports");
-}
-
-TEST(KernelLibraryDeathTest, AnExitReportsTheLibraryAndTheFunctionAndIsNotASuccess) {
-  EXPECT_EXIT((void)LoadKernelLibrary(BrokenLibrary("exits_in_name")), testing::ExitedWithCode(2),
-              "exits_in_name.so ended the process in fa_profile_kernel_name");
-}
-
-TEST(KernelLibraryDeathTest, ACrashingConstructorIsReportedWithAHint) {
-  EXPECT_EXIT((void)LoadKernelLibrary(BrokenLibrary("crashes_in_constructor")), testing::ExitedWithCode(2),
-              "crashes_in_constructor.so crashed while it was loaded\n  hint: a constructor");
-}
-
-TEST(KernelLibraryDeathTest, AnExitOutsideALibraryKeepsItsCode) {
-  const auto kernel = LoadKernelLibrary(FA_PROFILE_EXAMPLE_KERNEL_LIB);
-  EXPECT_EXIT(std::exit(0), testing::ExitedWithCode(0), "");
-}
-
-TEST(KernelLibraryDeathTest, ACrashOutsideALibraryDoesNotNameIt) {
-  const auto kernel = LoadKernelLibrary(FA_PROFILE_EXAMPLE_KERNEL_LIB);
-  EXPECT_EXIT(std::abort(), testing::KilledBySignal(SIGABRT), "");
-  EXPECT_EXIT(std::raise(SIGSEGV), testing::KilledBySignal(SIGSEGV), "");
 }
 
 }  // namespace

@@ -230,17 +230,5 @@ TEST(ListCodeTest, CodeWithoutLinesIsListedByInstruction) {
   EXPECT_EQ(source.instructions[0].offset, 0x30U) << "the hottest first";
 }
 
-TEST(ListCodeTest, LinesOfSeveralListingsAddUp) {
-  const SourceListing one = ListLines(ListMma(sample::MakeRecording()));
-  const auto lines = SumLines({one, one});
-  ASSERT_EQ(lines.size(), one.lines.size());
-  const auto line = std::ranges::find(lines, 60, &ListedLine::line);
-  ASSERT_NE(line, lines.end());
-  EXPECT_DOUBLE_EQ(line->cost.samples, 2200.0);
-  EXPECT_DOUBLE_EQ(line->cost.share_ratio.value_or(0.0), 0.11);
-  ASSERT_EQ(line->cost.stalls.size(), 1U);
-  EXPECT_DOUBLE_EQ(line->cost.stalls[0].ratio, 700.0 / 1100.0);
-}
-
 }  // namespace
 }  // namespace fa_profile::analyze::list_code_test

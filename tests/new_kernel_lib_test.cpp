@@ -90,7 +90,6 @@ TEST_F(NewKernelLibTest, TheExampleOfTheDocumentIsComplete) {
 
 TEST_F(NewKernelLibTest, TheHeaderIsCWithoutAWarning) {
   WriteFile(folder_ / "mine.c", R"(
-#include "fa_profile/kernel_abi.h"
 #include "fa_profile/kernel_abi_2.h"
 static int Launch(const fa_profile_call* call, char* error, size_t size) { return call == 0 || error == 0 || size == 0; }
 static const fa_profile_parameter parameters[] = {{.name = "m", .value = 4}};

@@ -249,12 +249,6 @@ TEST(ReportTest, WatchPrintsAKernelThatBecameWrongFirst) {
   EXPECT_TRUE(Contains(out.str(), "The last time that it was correct it took 9.92 us."));
 }
 
-TEST(ReportTest, TheMetricsDocumentIsUpToDate) {
-  std::ostringstream out;
-  WriteMetricsMarkdown(out);
-  ExpectGolden("docs/metrics.md", out.str());
-}
-
 TEST(ReportTest, NoLineIsLongerThanTheWidth) {
   for (const int width : {40, 60, 80, 99, 100, 132, 200}) {
     const ReportOptions options{.width = width};

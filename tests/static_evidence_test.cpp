@@ -225,7 +225,7 @@ TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
   fs::create_directory_symlink(fs::path(FA_PROFILE_KERNELS).parent_path(), folder_ / "no");  // is not followed
   fs::create_directories(folder_ / "kernels");
   fs::copy(FA_PROFILE_KERNELS, folder_ / "kernels");
-  fs::copy(FA_PROFILE_EXAMPLE_KERNEL_LIB, folder_ / "mine.so");
+  fs::copy(FA_PROFILE_EXAMPLES "/attention.so", folder_ / "mine.so");
   fs::copy(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so", folder_ / "variant.so");
   // What nvcc links without a kernel has a section for fatbins all the same.
   Compile(Write("host.cu", "int Answer() { return 42; }\n"), "host.so", {"-Xcompiler", "-fPIC"});

@@ -1,11 +1,8 @@
-// Kernel libraries of version 2 on a GPU: the examples are right, and what is wrong is found and named.
+// Kernel libraries on a GPU: the examples are right, and what is wrong is found and named.
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 
-#include "fa_profile/error.h"
-#include "fa_profile/kernels.h"
 #include "gpu.h"
 #include "run_program.h"
 #include "test_files.h"
@@ -15,96 +12,6 @@ namespace {
 
 std::string Example(const std::string& name) { return std::string(FA_PROFILE_EXAMPLES) + "/" + name + ".so"; }
 std::string Tensors() { return std::string(FA_PROFILE_KERNEL_LIBS) + "/tensors.so"; }
-
-void ExpectCorrect(const std::string& library, const std::string& shape) {
-  const auto kernel = LoadKernelLibrary(library);
-  const Shape fitted = *kernel->Fit(Shape::Parse(shape)).shape;
-  ASSERT_EQ(kernel->WhyNot(fitted), "");
-  const Verification v = Verify(*kernel, fitted, 2, 1);
-  EXPECT_TRUE(v.correct()) << fitted.ToString() << ": " << v.error << v.where << ", ratio " << v.max_error_ratio;
-}
-
-TEST(ExamplesGpuTest, AttentionIsCorrectForSequencesOfEveryLength) {
-  ExpectCorrect(Example("attention"), "tokens=1024");
-  ExpectCorrect(Example("attention"), "tokens=1024,causal=1");
-  ExpectCorrect(Example("attention"), "tokens=333,batch=7,heads=6,kv_heads=3,head_dim=128,causal=1");
-  ExpectCorrect(Example("attention"), "tokens=5,batch=9,heads=1,kv_heads=1");
-  ExpectCorrect(Example("attention"), "tokens=1,batch=1,heads=4,kv_heads=4,causal=1");
-}
-
-TEST(ExamplesGpuTest, AttentionRefusesHeadsThatCannotBeGrouped) {
-  EXPECT_TRUE(
-      Contains(LoadKernelLibrary(Example("attention"))->WhyNot(Shape::Parse("heads=3")), "multiple of kv_heads"));
-}
-
-TEST(ExamplesGpuTest, GemmIsCorrectForEverySize) {
-  ExpectCorrect(Example("gemm"), "m=256,n=128,k=192");
-  ExpectCorrect(Example("gemm"), "m=1,n=1,k=1");
-  ExpectCorrect(Example("gemm"), "m=65,n=127,k=33");
-}
-
-TEST(ExamplesGpuTest, LayerNormIsCorrectForEverySize) {
-  ExpectCorrect(Example("layer_norm"), "rows=4096");
-  ExpectCorrect(Example("layer_norm"), "rows=3,cols=257");
-  ExpectCorrect(Example("layer_norm"), "rows=2,cols=5000");
-}
-
-class TensorFaultsGpuTest : public testing::Test {
- protected:
-  Verification Verified(int fault, const std::string& more = "") const {
-    return Verify(*kernel_, *kernel_->Fit(Shape::Parse("fault=" + std::to_string(fault) + more)).shape, 2, 1);
-  }
-  const std::unique_ptr<Kernel> kernel_ = LoadKernelLibrary(Tensors());
-};
-
-TEST_F(TensorFaultsGpuTest, WithoutAFaultItIsCorrect) {
-  const Verification v = Verified(0);
-  EXPECT_TRUE(v.correct()) << v.error << v.where;
-  EXPECT_EQ(v.draws_passed, 2);
-  EXPECT_EQ(v.where, "");
-  EXPECT_TRUE(Verified(0, ",rows=300,cols=77,groups=9,scale=-3").correct());
-}
-
-TEST_F(TensorFaultsGpuTest, AWrongRowIsNamed) {
-  const Verification v = Verified(1);
-  EXPECT_FALSE(v.correct());
-  EXPECT_EQ(v.draws_passed, 0);
-  EXPECT_TRUE(Contains(v.where, "y[5,")) << v.where;
-  EXPECT_TRUE(Contains(v.where, ", expected ")) << v.where;
-}
-
-TEST_F(TensorFaultsGpuTest, UnwrittenElementsAreCountedAndNamed) {
-  const Verification v = Verified(2);
-  EXPECT_EQ(v.unwritten, 2 * 8);
-  EXPECT_EQ(v.where, "y[5,0]: never written");
-}
-
-TEST_F(TensorFaultsGpuTest, ANanIsNamed) {
-  const Verification v = Verified(3);
-  EXPECT_EQ(v.nonfinite, 2);
-  EXPECT_TRUE(Contains(v.where, "y[5,1]: nan, expected ")) << v.where;
-}
-
-TEST_F(TensorFaultsGpuTest, AChangedInputIsNamed) {
-  EXPECT_EQ(Verified(4).where, "x[5,2]: the kernel changed this element of an input");
-}
-
-TEST_F(TensorFaultsGpuTest, AWrongElementInPlaceIsNamed) { EXPECT_TRUE(Contains(Verified(14).where, "count[5]: ")); }
-
-TEST_F(TensorFaultsGpuTest, ARefusedLaunchAndAFailedReferenceAreResults) {
-  EXPECT_TRUE(Contains(Verified(5).error, "no launch today"));
-  EXPECT_TRUE(Contains(Verified(8).error, "no reference today"));
-}
-
-TEST_F(TensorFaultsGpuTest, WhatDoesNotFitIntoTheGpuIsAnErrorWithItsSizes) {
-  try {
-    (void)Verified(12);
-    FAIL() << "a workspace of 2^64 bytes";
-  } catch (const Error& error) {
-    EXPECT_TRUE(Contains(error.message(), "does not fit"));
-    EXPECT_TRUE(Contains(error.message(), "workspace"));
-  }
-}
 
 // Each fault in a child process: the program goes on and says what happened.
 class TensorProgramGpuTest : public FolderTest {
@@ -117,6 +24,25 @@ class TensorProgramGpuTest : public FolderTest {
   }
 };
 
+TEST_F(TensorProgramGpuTest, TheExamplesAreCorrectForEverySize) {
+  const auto expect = [&](const std::string& example, const std::string& kernel, const std::string& shapes) {
+    const Outcome outcome =
+        Run("verify --no-timing --draws 2 --kernel '^" + kernel + "$' --kernel-lib " + Example(example) + shapes);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  };
+  expect("attention", "varlen_gqa",
+         " --shape tokens=1024 --shape tokens=1024,causal=1 --shape tokens=5,batch=9,heads=1,kv_heads=1"
+         " --shape tokens=333,batch=7,heads=6,kv_heads=3,head_dim=128,causal=1"
+         " --shape tokens=1,batch=1,heads=4,kv_heads=4,causal=1");
+  expect("gemm", "gemm", " --shape m=256,n=128,k=192 --shape m=1,n=1,k=1 --shape m=65,n=127,k=33");
+  expect("layer_norm", "layer_norm", " --shape rows=4096 --shape rows=3,cols=257 --shape rows=2,cols=5000");
+}
+
+TEST_F(TensorProgramGpuTest, HeadsThatCannotBeGroupedAreRefused) {
+  EXPECT_TRUE(Contains(Run("verify --kernel varlen --kernel-lib " + Example("attention") + " --shape heads=3").err,
+                       "multiple of kv_heads"));
+}
+
 TEST_F(TensorProgramGpuTest, VerifyReportsEveryFault) {
   EXPECT_EQ(VerifyFault(0).exit_code, 0);
   const auto expect = [&](int fault, const std::string& what) {
@@ -126,6 +52,11 @@ TEST_F(TensorProgramGpuTest, VerifyReportsEveryFault) {
     EXPECT_TRUE(Contains(outcome.out, "rows=6,cols=8,groups=2,scale=2,fault=")) << fault;
   };
   expect(1, "y[5,");
+  expect(3, "y[5,1]: nan");
+  expect(4, "changed one of its inputs");
+  expect(5, "no launch today");
+  expect(8, "no reference today");
+  expect(14, "count[5]: ");
   expect(2, "never written; y[5,0]: never written");
   expect(6, "cudaErrorIllegalAddress");
   expect(9, "crashed in reference()");

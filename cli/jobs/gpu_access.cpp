@@ -42,8 +42,7 @@ void ListKernels(const Wanted& wanted, const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i < libraries.size(); ++i) {
     const LibraryIdentity& library = libraries[i];
     if (!wanted(library.kernel)) continue;
-    const std::string shape = library.parameters.empty() ? "BATCH,HEADS,SEQLEN,HEAD_DIM" : ToString(library.parameters);
-    fmt::print("- {:<16} {}, --shape {}\n", library.kernel, Printable(paths[i]), shape);
+    fmt::print("- {:<16} {}, --shape {}\n", library.kernel, Printable(paths[i]), ToString(library.parameters));
     for (const std::string& tensor : library.tensors) fmt::print("  {:<16} {}\n", "", tensor);
   }
 }
@@ -55,9 +54,7 @@ std::vector<std::string> KnownKernels() {
 }
 
 std::string KernelOfLibrary(const std::string& path, const ChildLimits& limits) {
-  LibraryQuestion question;
-  question.library = path;
-  return AskLibrary(question, limits).answer.identity.kernel;
+  return AskForIdentity(path, {}, limits).kernel;
 }
 
 void ListCounters(const std::string& chip, const Wanted& wanted) {

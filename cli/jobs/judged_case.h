@@ -13,7 +13,7 @@ namespace fa_profile::jobs {
 /// How often a library's kernel is compared unless the user says otherwise: its reference runs on the CPU.
 inline constexpr int kDefaultDrawsOnTheHost = 3;
 
-/// True: the kernel is of a library of version 2, whose code runs in the judge's processes.
+/// True: the shape is of a library's kernel, whose code runs in the judge's processes.
 bool IsJudged(const Shape& shape);
 
 /// The judge's answer, with a progress bar for `name`; what the kernel printed goes to stderr as that of `origin`.

@@ -42,7 +42,7 @@ void MeasureReceipt(const ReceiptJob&, const Receipt&, Receipt&) { Refuse("recei
 VerifyCounts JudgePythonCases(const VerifyPythonJob&, const std::vector<std::string>&, Receipt*) { Refuse("verify"); }
 void MeasurePythonReceipt(const ReceiptJob&, const Receipt&, Receipt&) { Refuse("receipt check"); }
 Correctness VerifyKernels(const VerifyJob&) { Refuse("verify"); }
-void RunKernelLibrary(const VerifyJob&) { Refuse("kernel-library"); }
+void DescribeKernelLibrary(const KernelChoice&) { Refuse("kernel-library"); }
 void ServeKernelLibrary(const KernelChoice&) { Refuse("kernel-library"); }
 SelftestReport RunSelftest(const SelftestJob&) { Refuse("selftest"); }
 void RunGateSample(const GateSampleJob&) { Refuse("gate-sample"); }

@@ -51,8 +51,7 @@ struct Looked {
 };
 using LookedAt = std::map<std::pair<const Kernel*, std::string>, Looked>;  // by kernel and shape
 
-// The kernels of libraries with parameters. It comes before all else that uses counters: the judge's witness needs
-// them.
+// The kernels of libraries. It comes before all else that uses counters: the judge's witness needs them.
 LookedAt JudgeLibraries(const KernelSelection& selection, const LadderJob& job, collect::GpuApi& gpu,
                         ProgressBar& bar) {
   LookedAt judged;
@@ -79,10 +78,7 @@ Looked LookAt(const Kernel& kernel, const Shape& shape, const LadderJob& job, co
     return {{std::move(why_not), {}, work}, {}};
   }
   if (const auto found = judged.find({&kernel, shape.ToString()}); found != judged.end()) return found->second;
-  CaseCheck check =
-      VerifyCase(kernel, {shape, job.calls.draws, /*seed=*/1, job.device, job.kernels.tensor_files}, bar, &interrupted);
-  if (!IsLibrary(kernel) && check.why_not.empty()) ThrowIfContextIsLost(kernel, check.verification);
-  return {std::move(check), {}};
+  return {VerifyRung(kernel, shape, {job.calls.draws, /*seed=*/1}, bar, &interrupted), {}};
 }
 
 // nvdisasm, or what can be read without it.

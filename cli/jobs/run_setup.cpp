@@ -10,7 +10,7 @@
 namespace fa_profile::jobs {
 
 MetricSet WantedMetrics(const MetricChoice& choice, const Device& device) {
-  return WantedMetrics(collect::MetricRequest{choice.names, choice.section_folder, choice.set}, device);
+  return collect::WantedMetrics(choice.names, choice.set, device);
 }
 
 inject::InjectPlan PlanOf(const MetricChoice& choice, const MetricSet& set, const std::string& replay_mode,
@@ -20,7 +20,7 @@ inject::InjectPlan PlanOf(const MetricChoice& choice, const MetricSet& set, cons
   plan.session.replay_mode = replay_mode;
   plan.session.cache_policy = "warm";
   plan.metrics = set.metrics;
-  if (choice.names.empty() && choice.section_folder.empty()) plan.built_in_set = set.name;
+  if (choice.names.empty()) plan.built_in_set = set.name;
   plan.cache_dir = collect::PlanCacheFolder();
   return plan;
 }

@@ -20,7 +20,6 @@
 #include "fa_profile/judge.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
-#include "fa_profile/library_child.h"
 #include "fa_profile/library_server.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/own_stdout.h"
@@ -66,23 +65,6 @@ std::vector<ToVerify> CasesToVerify(const KernelSelection& selection, const Veri
     cases.push_back({entry.kernel, std::move(entry.fitted), draws});
   }
   return cases;
-}
-
-LibraryAnswer AnswerFor(const LibraryQuestion& question) {
-  LibraryAnswer answer;
-  try {
-    const std::unique_ptr<Kernel> kernel = LoadKernelLibrary(question.library, question.files);
-    answer.identity = IdentityOf(*kernel);
-    if (!question.shape) return answer;
-    (void)collect::OpenDevice(question.device, /*counters=*/false);
-    answer.why_not = Printable(kernel->WhyNot(*question.shape));
-    if (!answer.why_not.empty()) return answer;
-    answer.work = kernel->WorkOf(*question.shape);
-    answer.verification = Verify(*kernel, *question.shape, question.draws, question.seed);
-  } catch (const Error& error) {  // the parent throws it
-    answer.error = error;
-  }
-  return answer;
 }
 
 ReceiptCase ReceiptOf(const Kernel& kernel, const Shape& shape, const judge::Answer& answer, bool accepted_weak) {
@@ -171,7 +153,7 @@ Correctness VerifyKernels(const VerifyJob& job) {
   std::optional<judge::ClosedMemory> closed;
   if (of_libraries) closed.emplace();
   fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64{}\n", device.name,
-             device.driver_version, of_libraries ? "; with parameters as the library says" : "");
+             device.driver_version, of_libraries ? "; of a library as it says" : "");
   VerifyCounts counts;
   std::string why_not;
   ProgressBar bar;
@@ -188,8 +170,7 @@ Correctness VerifyKernels(const VerifyJob& job) {
       }
       judgement = std::move(answer.judgement);
     } else if (shape) {
-      outcome = VerifyCase(kernel, {*shape, entry.draws, job.judging.seed, job.device, job.kernels.tensor_files}, bar,
-                           nullptr);
+      outcome = VerifyRung(kernel, *shape, {entry.draws, job.judging.seed}, bar, nullptr);
     }
     const std::string start = fmt::format("{:<16} {:<22}", kernel.id(), shape ? shape->ToString() : "");
     if (!outcome.why_not.empty()) {
@@ -203,15 +184,13 @@ Correctness VerifyKernels(const VerifyJob& job) {
     if (!wrong_results) fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
     if (judgement) fmt::print("{} {}\n", start, Printable(Describe(*judgement)));
     if (judgement && !judgement->conditions.empty()) fmt::print("{:<39}   {}\n", "", judgement->conditions);
-    if (!IsLibrary(kernel)) ThrowIfContextIsLost(kernel, outcome.verification);
   }
   if (counts.compared == 0) {
     throw Error("nothing was verified: no kernel takes the shape", why_not.empty() ? "choose another" : why_not);
   }
   if (receipt) {
     if (receipt->cases.empty()) {
-      throw Error("no receipt was written: no kernel was judged",
-                  "a receipt is for a kernel library with parameters (docs/honest.md)");
+      throw Error("no receipt was written: no kernel was judged", "a receipt is for a kernel library (docs/honest.md)");
     }
     AddMachine(device, *receipt);
     RequireUnchanged(*receipt, job.kernels.libraries.front(), job.kernels.tensor_files);
@@ -224,13 +203,10 @@ void ServeKernelLibrary(const KernelChoice& kernels) {
   fa_profile::ServeKernelLibrary(kernels.libraries.front(), kernels.tensor_files, KernelsOnStreams);
 }
 
-void RunKernelLibrary(const VerifyJob& job) {
+void DescribeKernelLibrary(const KernelChoice& kernels) {
   const OwnStdout own;  // before the library's code runs
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  LibraryQuestion question{job.kernels.libraries.front(), {}, job.judging.draws, job.judging.seed, job.device,
-                           job.kernels.tensor_files};
-  if (!job.kernels.shapes.empty()) question.shape = job.kernels.shapes.front();
-  own.Write(ToMessage(AnswerFor(question)));
+  own.Write(fa_profile::DescribeKernelLibrary(kernels.libraries.front(), kernels.tensor_files));
   (void)std::fflush(nullptr);
   _exit(0);  // the library's destructors do not run: they cannot change the answer
 }

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "fa_profile/error.h"
-#include "fa_profile/http_client.h"
 
 namespace fa_profile::serve {
 namespace {
@@ -39,16 +38,37 @@ std::string KeyPart(CURL* curl, const std::string& name, const std::string& valu
   return "/" + name + "/" + escaped.get();
 }
 
-// The gateway's address without user and password: `curl` gets them separately.
+// The gateway's address without user and password, so that no message can show them: `curl` gets them separately.
 std::string GatewayUrl(CURL* curl, const std::string& gateway) {
-  const auto address = http::ParseServerAddress(
-      gateway, "--gateway is not the address of a Pushgateway",
-      "write for instance --gateway http://127.0.0.1:9091; in a password write / as %2F and @ as %40");
-  if (!address.user.empty() || !address.password.empty()) {
-    curl_easy_setopt(curl, CURLOPT_USERNAME, address.user.c_str());
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, address.password.c_str());
+  const auto refuse = [](const std::string& why) {
+    throw Error("--gateway is not the address of a Pushgateway: " + why,
+                "write for instance --gateway http://127.0.0.1:9091; in a password write / as %2F and @ as %40");
+  };
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parts(curl_url(), curl_url_cleanup);
+  const auto part = [&](CURLUPart which, unsigned flags) {
+    char* value = nullptr;
+    (void)curl_url_get(parts.get(), which, &value, flags);  // leaves null an absent part
+    const std::unique_ptr<char, decltype(&curl_free)> owner(value, curl_free);
+    return std::string(value == nullptr ? "" : value);
+  };
+  constexpr const char* kWrongScheme = "it begins with neither http:// nor https://";
+  const CURLUcode code = curl_url_set(parts.get(), CURLUPART_URL, gateway.c_str(), CURLU_PATH_AS_IS);
+  if (code == CURLUE_BAD_PORT_NUMBER) refuse("a port is a number up to 65535");
+  if (code == CURLUE_UNSUPPORTED_SCHEME) refuse(kWrongScheme);
+  if (code != CURLUE_OK) refuse(curl_url_strerror(code));
+  const std::string user = part(CURLUPART_USER, CURLU_URLDECODE);
+  const std::string password = part(CURLUPART_PASSWORD, CURLU_URLDECODE);
+  (void)curl_url_set(parts.get(), CURLUPART_USER, nullptr, 0);
+  (void)curl_url_set(parts.get(), CURLUPART_PASSWORD, nullptr, 0);
+  std::string url = part(CURLUPART_URL, 0);
+  if (!url.starts_with("http://") && !url.starts_with("https://")) refuse(kWrongScheme);
+  if (url.find('@') != std::string::npos) refuse("a password has an '@'");
+  while (url.ends_with('/')) url.pop_back();
+  if (!user.empty() || !password.empty()) {
+    curl_easy_setopt(curl, CURLOPT_USERNAME, user.c_str());
+    curl_easy_setopt(curl, CURLOPT_PASSWORD, password.c_str());
   }
-  return address.url;
+  return url;
 }
 
 // "/metrics/job/nightly/branch/main"

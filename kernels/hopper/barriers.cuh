@@ -2,15 +2,11 @@
 
 // What warps wait at: mbarriers in shared memory, named barriers, and the barrier of a cluster. PTX ISA, "mbarrier",
 // "barrier", "barrier.cluster".
-//
-// Built with FA_HOPPER_WATCH, no wait at an mbarrier is for ever: one that lasts too long leaves its traces in
-// `stuck_wait` and goes on, with wrong results. So a mistake in the protocol costs a second, and says where it is.
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "hopper/variant.h"
 #include "hopper/warp.cuh"
 
 namespace fa_profile::hopper {
@@ -18,16 +14,8 @@ namespace {
 
 using Mbarrier = std::uint64_t;
 
-/// What a wait is for, for stuck_wait.
-enum class WaitFor : int { kNothing, kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
-
-struct StuckWait {
-  int count;  // waits that were given up; the rest is of one of them
-  WaitFor what;
-  unsigned parity;
-  int block;
-  int thread;
-};
+/// What a wait is for: a watcher of waits, such as the emulator of the tests, can name it.
+enum class WaitFor : int { kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
 
 /// The address, in the shared memory of block `rank` of the cluster, of what `shared` is here.
 __device__ __forceinline__ std::uint32_t AddressIn(std::uint32_t shared, unsigned rank) {
@@ -79,41 +67,10 @@ __device__ __forceinline__ bool TryWait(Mbarrier* barrier, unsigned parity) {
   return done != 0;
 }
 
-#ifdef FA_HOPPER_WATCH
-__device__ StuckWait stuck_wait;
-
-__device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor what) {
-  // A try lasts up to some microseconds; after the first wait that was given up, the others need not be patient.
-  constexpr int kTries = 1 << 18;
-  for (int tries = 0; !TryWait(barrier, parity); ++tries) {
-    if (tries < kTries && (tries < 64 || *static_cast<volatile int*>(&stuck_wait.count) == 0)) continue;
-    if (atomicAdd(&stuck_wait.count, 1) == 0) {
-      stuck_wait.what = what;
-      stuck_wait.parity = parity;
-      stuck_wait.block = static_cast<int>(blockIdx.x);
-      stuck_wait.thread = static_cast<int>(threadIdx.x);
-    }
-    return;
-  }
-}
-
-/// Reads stuck_wait of this file's kernels, which have ended, and clears it.
-inline StuckReport TakeStuckWait() {
-  static constexpr const char* kNames[] = {"", "Q full", "K full", "V full", "Q empty", "K empty", "V empty", "parts"};
-  StuckWait stuck{};
-  if (cudaMemcpyFromSymbol(&stuck, stuck_wait, sizeof stuck) != cudaSuccess) return {};
-  const StuckWait none{};
-  (void)cudaMemcpyToSymbol(stuck_wait, &none, sizeof none);
-  return {stuck.count, kNames[static_cast<int>(stuck.what)], stuck.parity, stuck.block, stuck.thread};
-}
-#else
-inline StuckReport TakeStuckWait() { return {}; }
-
 __device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
   while (!TryWait(barrier, parity)) {
   }
 }
-#endif
 
 /// Barrier number `id` (1 to 15; 0 is __syncthreads()) among kThreads threads, whole warps.
 template <int kThreads>

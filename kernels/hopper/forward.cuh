@@ -51,7 +51,7 @@ struct Barriers {
   }
 };
 
-/// What a wait for a full or an empty tile is called in stuck_wait.
+/// What a wait for a full or an empty tile is for.
 __device__ __forceinline__ WaitFor NameOf(WaitFor q, Operand operand) {
   return static_cast<WaitFor>(static_cast<int>(q) + static_cast<int>(operand));
 }

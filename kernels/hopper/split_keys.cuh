@@ -27,9 +27,6 @@
 namespace fa_profile::hopper {
 namespace {
 
-/// How far the kernel goes: the floor ladder (bench/floor) builds it up step by step.
-enum class Until { kNothing, kShared, kCluster, kLoad, kQk, kSoftmax, kPv, kMerge, kStore };
-
 template <int kHeadDimArg, int kSplitsArg, int kQueriesArg, int kWarpgroupsArg, int kKeysArg>
 struct SplitTile {
   static constexpr int kHeadDim = kHeadDimArg;
@@ -37,7 +34,6 @@ struct SplitTile {
   static constexpr int kQueries = kQueriesArg;
   static constexpr int kWarpgroups = kWarpgroupsArg;
   static constexpr int kKeys = kKeysArg;
-  static constexpr Until kUntil = Until::kStore;
   static constexpr int kPolynomialOf16 = 0;        // of 16 exponentials so many on the FMA pipe
   static constexpr bool kDependentLaunch = false;  // begins while the kernel before it in the stream ends
   static constexpr bool kCopyToPush = false;       // parts go to other blocks through shared memory and TMA
@@ -390,9 +386,6 @@ struct SplitWarpgroup {
       const int row = first_row + AccumulatorRow(thread, 2 * half);
       if (row >= call.seqlen) continue;
       const float inverse = Reciprocal(row_sum[half]);
-      if constexpr (T::kUntil < Until::kStore) {
-        if (inverse * (o[2 * half] + o[2 * half + Merge::kShare - 4]) != 1e30F) continue;  // never: it must be computed
-      }
       Element* const to = head_rows + static_cast<std::int64_t>(row) * T::kHeadDim + first_column;
 #pragma unroll
       for (int i = 2 * half; i < Merge::kShare; i += 4) {
@@ -402,12 +395,6 @@ struct SplitWarpgroup {
     }
   }
 };
-
-/// A store that never happens, of what would otherwise not be computed.
-template <class T>
-__device__ __forceinline__ void Keep(const SplitCall& call, float x) {
-  if (x == 1e30F) *static_cast<float*>(call.output) = x;
-}
 
 template <class T>
 __device__ __forceinline__ void InitSplitBarriers(SplitBarriers<T>& barriers) {
@@ -420,39 +407,32 @@ __device__ __forceinline__ void InitSplitBarriers(SplitBarriers<T>& barriers) {
     for (Mbarrier& parts : barriers.parts) InitBarrier(&parts, 1);
   }
   PublishBarriers();
-  if constexpr (T::kSplits > 1 && T::kUntil >= Until::kMerge) {
+  if constexpr (T::kSplits > 1) {
     for (Mbarrier& parts : barriers.parts) ArriveExpecting(&parts, (T::kSplits - 1) * T::kPushBytes);
   }
 }
 
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_constant__ SplitCall call) {
-  if constexpr (T::kUntil <= Until::kShared) return;
   unsigned char* const memory = DynamicMemory();
   const std::uint32_t skip = (kAtomBytes - SharedAddress(memory) % kAtomBytes) % kAtomBytes;
   auto& barriers = *reinterpret_cast<SplitBarriers<T>*>(memory + skip + T::kBarriersAt);
-  const int thread_of_block = ThreadIndex();
-  const int warpgroup = OfWarp(thread_of_block / kWarpgroupThreads);
+  const int thread = ThreadIndex();
+  const int warpgroup = OfWarp(thread / kWarpgroupThreads);
   const int rank = static_cast<int>(ClusterRank());
   const int head = BlockRow();
   const int query = BlockIndex() / T::kCluster * T::kQueries + rank / T::kSplits;
   const int first_row = query * kWarpgroupRows;
   const int first_key = (rank % T::kSplits * T::kWarpgroups + warpgroup) * T::kKeys;
-  SplitWarpgroup<T> wg{call,
-                       SharedAddress(memory) + skip,
-                       barriers,
-                       warpgroup,
-                       thread_of_block % kWarpgroupThreads,
-                       rank,
-                       head,
-                       first_row,
-                       first_key};
+  SplitWarpgroup<T> wg{
+      call,     SharedAddress(memory) + skip, barriers, warpgroup, thread % kWarpgroupThreads, rank, head, first_row,
+      first_key};
   const bool has_keys = wg.has_keys();
+  const bool loads = thread == 0;
 
-  const bool loads = T::kUntil >= Until::kLoad && thread_of_block == 0;
-  if (thread_of_block == 0) {
+  if (thread == 0) {  // with `loads` here ptxas orders the code in another way, which was not measured
     InitSplitBarriers<T>(barriers);
-  } else if (T::kUntil >= Until::kLoad && thread_of_block == 32) {  // another warp, meanwhile
+  } else if (thread == 32) {  // another warp, meanwhile
     PrefetchMap(&call.q);
     PrefetchMap(&call.k);
     PrefetchMap(&call.v);
@@ -468,39 +448,33 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
     if (loads) wg.load_kv();
   }
   SyncBlock();
+
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
   if constexpr (T::kQueries > 1) {
     ClusterWait();
     if (loads) wg.load_kv();
   }
-  if constexpr (T::kUntil >= Until::kLoad) {
-    SyncWarp();
-    if (has_keys) {
-      wg.sync(Operand::kQ);
-      wg.sync(Operand::kK);
-      if constexpr (T::kUntil >= Until::kQk) wg.qk();
-      if constexpr (T::kUntil >= Until::kSoftmax) wg.softmax();
-      wg.sync(Operand::kV);
-      if constexpr (T::kUntil >= Until::kPv) wg.pv();
-      // ptxas removes products whose results are not used.
-      if constexpr (T::kUntil == Until::kQk) Keep<T>(call, wg.scores[0]);
-      if constexpr (T::kUntil == Until::kSoftmax) {
-        Keep<T>(call, wg.row_sum[0] + wg.row_sum[1] + static_cast<float>(wg.p[0][0]));
-      }
-      if constexpr (T::kUntil == Until::kPv) Keep<T>(call, wg.row_sum[0] + wg.row_sum[1] + wg.o[0]);
-    }
+  SyncWarp();
+
+  if (has_keys) {
+    wg.sync(Operand::kQ);
+    wg.sync(Operand::kK);
+    wg.qk();
+    wg.softmax();
+    wg.sync(Operand::kV);
+    wg.pv();
   }
+
   if constexpr (T::kQueries > 1 && !T::kCopyToPush) {
     ClusterArrive();  // what others sent has come
   } else if constexpr (T::kCluster > 1 && T::kQueries == 1) {
     wg.sync();
   }
-  if constexpr (T::kUntil >= Until::kMerge) {
-    wg.epilogue(memory + skip);
-  }
-  if constexpr (T::kQueries > 1 && !T::kCopyToPush)
+  wg.epilogue(memory + skip);
+  if constexpr (T::kQueries > 1 && !T::kCopyToPush) {
     ClusterWait();  // no block ends before what it sent has come everywhere
+  }
 }
 
 template <class T>
@@ -529,14 +503,13 @@ cudaError_t LaunchSplit(const AttentionParams& params, cudaStream_t stream) {
   SplitCall call;
   cudaError_t status = MakeSplitCall<T>(call, params);
   const void* const kernel = reinterpret_cast<const void*>(&HopperSplitKeys<T>);
-  constexpr int kBytes = T::kUntil == Until::kNothing ? 0 : static_cast<int>(T::kSharedBytes);
+  constexpr int kBytes = static_cast<int>(T::kSharedBytes);
   if (status == cudaSuccess) {
     status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   }
   if (status != cudaSuccess) return status;
   const dim3 grid(static_cast<unsigned>(clusters_per_head * T::kCluster), static_cast<unsigned>(heads));
-  const int cluster = T::kUntil >= Until::kCluster ? T::kCluster : 1;
-  return Launch(kernel, call, {grid, T::kThreads, kBytes, cluster, T::kDependentLaunch}, stream);
+  return Launch(kernel, call, {grid, T::kThreads, kBytes, T::kCluster, T::kDependentLaunch}, stream);
 }
 
 }  // namespace

@@ -60,6 +60,4 @@ Variants SplitVariants() {
   return {kVariants, kVariants + std::size(kVariants)};
 }
 
-StuckReport TakeSplitStuckWait() { return TakeStuckWait(); }
-
 }  // namespace fa_profile::hopper

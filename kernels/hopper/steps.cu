@@ -33,6 +33,4 @@ Variants ForwardVariants() {
   return {kVariants, kVariants + std::size(kVariants)};
 }
 
-StuckReport TakeForwardStuckWait() { return TakeStuckWait(); }
-
 }  // namespace fa_profile::hopper

@@ -72,6 +72,4 @@ Variants TuningVariants() {
   return {kVariants, kVariants + std::size(kVariants)};
 }
 
-StuckReport TakeTuningStuckWait() { return TakeStuckWait(); }
-
 }  // namespace fa_profile::hopper

@@ -23,19 +23,6 @@ struct Variants {
   const Variant* end() const { return end_; }
 };
 
-/// What a build with FA_HOPPER_WATCH saw of waits that it gave up since it was last asked (barriers.cuh); count 0:
-/// none.
-struct StuckReport {
-  int count = 0;
-  const char* what = "";  // "K full"
-  unsigned parity = 0;
-  int block = 0;
-  int thread = 0;
-};
-StuckReport TakeForwardStuckWait();
-StuckReport TakeSplitStuckWait();
-StuckReport TakeTuningStuckWait();
-
 /// Of the kernel for many rows, plain first.
 Variants ForwardVariants();
 /// Of the same, with other shapes and switches.

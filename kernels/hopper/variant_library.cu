@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "fa_profile/kernel_abi.h"
+#include "attention_library.h"
 #include "hopper/configurations.cuh"
 #include "hopper/forward.cuh"
 #include "hopper/slips.cuh"
@@ -28,50 +28,25 @@ constexpr bool TakesSeqlen(int seqlen) {
   return true;
 }
 
-AttentionParams ParamsOf(const fa_profile_attention_args& args) {
-  AttentionParams params;
-  params.batch = args.batch;
-  params.num_heads = args.num_heads;
-  params.seqlen = args.seqlen;
-  params.head_dim = args.head_dim;
-  params.causal = args.causal != 0;
-  params.softmax_scale = args.softmax_scale;
-  params.q = static_cast<const __half*>(args.q);
-  params.k = static_cast<const __half*>(args.k);
-  params.v = static_cast<const __half*>(args.v);
-  params.o = static_cast<__half*>(args.o);
-  return params;
-}
+constexpr AttentionLibrary::Parameters kParameters = {
+    {"batch", 1}, {"heads", 8}, {"seqlen", 512}, {"head_dim", Chosen::kHeadDim}, {"causal", 0, 0, 1}};
 
-}  // namespace
-}  // namespace fa_profile::hopper
-
-extern "C" {
-
-__attribute__((visibility("default"))) uint32_t fa_profile_kernel_abi_version(void) {
-  return FA_PROFILE_KERNEL_ABI_VERSION;
-}
-
-__attribute__((visibility("default"))) const char* fa_profile_kernel_name(void) { return VARIANT_NAME; }
-
-__attribute__((visibility("default"))) int fa_profile_kernel_supports(const fa_profile_attention_args* args,
-                                                                      char* error, size_t error_size) {
-  using fa_profile::hopper::Chosen;
-  if (args->head_dim == Chosen::kHeadDim && fa_profile::hopper::TakesSeqlen<Chosen>(args->seqlen)) return 0;
+int Supports(const fa_profile_call* call, char* error, size_t error_size) {
+  const AttentionParams params = AttentionLibrary::ParamsOf(*call);
+  if (params.head_dim == Chosen::kHeadDim && TakesSeqlen<Chosen>(params.seqlen)) return 0;
   std::snprintf(error, error_size, "this variant takes head_dim %d, and some of them few keys only", Chosen::kHeadDim);
   return 1;
 }
 
-__attribute__((visibility("default"))) size_t fa_profile_kernel_workspace_bytes(const fa_profile_attention_args*) {
-  return 0;
+int Launch(const fa_profile_call* call, char* error, size_t error_size) {
+  const cudaError_t status =
+      VARIANT_LAUNCH<Chosen>(AttentionLibrary::ParamsOf(*call), static_cast<cudaStream_t>(call->stream));
+  return AttentionLibrary::ResultOf(status, error, error_size);
 }
 
-__attribute__((visibility("default"))) int fa_profile_kernel_launch(const fa_profile_attention_args* args, char* error,
-                                                                    size_t error_size) {
-  using namespace fa_profile::hopper;  // NOLINT(google-build-using-namespace): VARIANT_LAUNCH is in it
-  const cudaError_t status = VARIANT_LAUNCH<Chosen>(ParamsOf(*args), static_cast<cudaStream_t>(args->stream));
-  if (status == cudaSuccess) return 0;
-  std::snprintf(error, error_size, "%s", cudaGetErrorString(status));
-  return 1;
-}
-}
+const fa_profile_kernel kKernel = AttentionLibrary::Describe(VARIANT_NAME, kParameters, Launch, Supports);
+
+}  // namespace
+}  // namespace fa_profile::hopper
+
+FA_PROFILE_EXPORT_KERNEL(fa_profile::hopper::kKernel)

@@ -116,25 +116,4 @@ void KeepHottest(SourceListing& listing, std::size_t limit) {
   if (listing.instructions.size() > limit) listing.instructions.resize(limit);
 }
 
-std::vector<ListedLine> SumLines(const std::vector<SourceListing>& listings) {
-  double all = 0.0;
-  for (const SourceListing& listing : listings) all += listing.code.samples;
-  LineSums sums;
-  for (const SourceListing& listing : listings) {
-    for (const ListedLine& line : listing.lines) {
-      LineSum& sum = sums[{line.file, line.line}];
-      std::size_t instructions = line.instructions;
-      for (const PhaseShare& phase : line.phases) {  // stalls are not known by phase: each has those of the line
-        CodeCost part;
-        part.samples = line.cost.samples * phase.ratio;
-        part.stalls = line.cost.stalls;
-        if (all > 0.0) part.share_ratio = part.samples / all;
-        sum.Add(phase.phase, part, part.share_ratio.value_or(0.0), instructions);
-        instructions = 0;
-      }
-    }
-  }
-  return LinesOf(sums);
-}
-
 }  // namespace fa_profile::analyze

@@ -17,7 +17,6 @@
 #include "fa_profile/error.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_names.h"
-#include "fa_profile/section_folder.h"
 #include "host_object.h"
 #include "plan_cache.h"
 
@@ -234,13 +233,9 @@ std::string PlanCacheFolder() {
   return home != nullptr && *home != '\0' ? std::string(home) + "/.cache/fa-profile" : std::string();
 }
 
-MetricSet WantedMetrics(const MetricRequest& request, const Device& device) {
-  if (!request.metrics.empty()) return {"custom", "given with --metrics", request.metrics, {}};
-  if (!request.section_folder.empty()) {
-    return ReadSectionFolder(request.section_folder, request.set,
-                             10 * device.compute_capability_major + device.compute_capability_minor);
-  }
-  MetricSet set = BuiltinMetricSet(request.set, device.chip);
+MetricSet WantedMetrics(const std::vector<std::string>& metrics, const std::string& set_name, const Device& device) {
+  if (!metrics.empty()) return {"custom", "given with --metrics", metrics, {}};
+  MetricSet set = BuiltinMetricSet(set_name, device.chip);
   if (set.name != "full") return set;
   // What our own catalogue reads beyond Nsight Compute's set: twelve counters on GH100, which add no pass. Names of
   // other chips are left out, and so are the `TriageCompute` alternatives, which are for the single pass of set phases

@@ -144,7 +144,7 @@ void InjectedProgram::OnContextLost() noexcept {
 }
 
 void InjectedProgram::AddCounts(const std::string& key, std::vector<collect::CountedPc> pcs, std::uint64_t dropped) {
-  sampler_.AddCounts(key, std::move(pcs), dropped);
+  sampler_.AddCounts(key, {std::move(pcs), dropped});
 }
 
 bool InjectedProgram::WaitAllIdle(double seconds) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "fa_profile/demangle.h"
@@ -35,6 +36,80 @@ constexpr std::chrono::seconds kLongestSamplingEnd{2};
 constexpr std::chrono::seconds kLongestWait{1};
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+void Lose(std::vector<DataLoss>& losses, const char* kind, std::string subject, std::string reason,
+          std::uint64_t count = 1) {
+  losses.push_back({kind, std::move(subject), std::move(reason), static_cast<std::int64_t>(count)});
+}
+
+/// Writes the samples of kernels, their functions and the machine code of those; ids count through all of them.
+class SampleWriter {
+ public:
+  SampleWriter(collect::LoadedModules& modules, const collect::SampleTotals& totals, ProgramRecording& recording,
+               std::vector<DataLoss>& losses)
+      : modules_(modules), totals_(totals), recording_(recording), losses_(losses) {}
+
+  /// `counted`: of the same launch class; may be null.
+  void Write(const collect::SampleTotals::Kernel& kernel, const collect::ProgramTotals::LaunchClass& launch_class,
+             const std::string& name, const CountedLaunch* counted) {
+    std::map<std::pair<std::uint64_t, std::string>, std::int64_t> functions;  // id
+    const auto id_of = [&](std::uint64_t crc, const std::string& function) {
+      const auto [known, is_new] = functions.try_emplace({crc, function}, 0);
+      if (is_new) known->second = WriteFunction(crc, function, name);
+      return known->second;
+    };
+    PcSampling sampling;
+    sampling.case_id = recording_.CaseOf(KeyOf(launch_class.launch));
+    sampling.period_cycles = static_cast<int>(collect::ContextSampler::kPeriodCycles);
+    sampling.launches = static_cast<int>(std::min<std::int64_t>(launch_class.launches, INT_MAX));
+    sampling.total_samples = kernel.samples;
+    for (const collect::SampleTotals::Function* const sampled : kernel.functions) {
+      const std::int64_t function = id_of(sampled->cubin_crc, sampled->name);
+      for (const auto& [offset, samples] : sampled->pcs) {
+        sampling.samples.push_back({function, offset, totals_.ByReason(samples)});
+      }
+    }
+    sampling.id = ++id_;
+    recording_.Write(sampling);
+    if (counted == nullptr) return;
+
+    SassCounting counting;
+    counting.case_id = sampling.case_id;
+    counting.counts = collect::CountsOf(counted->pcs, id_of);
+    counting.id = ++id_;
+    recording_.Write(counting);
+    if (counting.counts.empty()) Lose(losses_, "counts_missing", name, "CUPTI returned no SASS metrics");
+    if (counted->dropped > 0) {
+      Lose(losses_, "counts_dropped", name, "CUPTI dropped SASS metric records", counted->dropped);
+    }
+  }
+
+  static std::string KeyOf(const Launch& launch) {
+    return collect::LaunchKey(launch.kernel_name, launch.grid, launch.block);
+  }
+
+ private:
+  std::int64_t WriteFunction(std::uint64_t crc, const std::string& function_name, const std::string& kernel) {
+    if (const std::vector<std::uint8_t>* const cubin = modules_.Find(crc, function_name)) {
+      if (cubins_.insert(cubin).second) recording_.Write(Cubin{++id_, crc, *cubin});
+    } else {
+      Lose(losses_, "cubin_unknown", kernel, "its machine code was not kept, or that of several has one checksum");
+    }
+    DeviceFunction function;  // without instructions: to disassemble is not for the program's time
+    function.id = ++id_;
+    function.cubin_crc = crc;
+    function.name = function_name;
+    recording_.Write(function);
+    return function.id;
+  }
+
+  collect::LoadedModules& modules_;
+  const collect::SampleTotals& totals_;
+  ProgramRecording& recording_;
+  std::vector<DataLoss>& losses_;
+  std::set<const std::vector<std::uint8_t>*> cubins_;  // written already
+  std::int64_t id_ = 0;
+};
 
 }  // namespace
 
@@ -147,9 +222,9 @@ void ProgramSampler::TakeLocked() noexcept {
   }
 }
 
-void ProgramSampler::AddCounts(const std::string& key, std::vector<collect::CountedPc> pcs, std::uint64_t dropped) {
+void ProgramSampler::AddCounts(const std::string& key, CountedLaunch counts) {
   const std::lock_guard lock(mutex_);
-  counted_[key] = {std::move(pcs), dropped};
+  counted_[key] = std::move(counts);
 }
 
 void ProgramSampler::Begin() noexcept {
@@ -179,85 +254,43 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
   const std::lock_guard lock(mutex_);
   if (sampler_) std::this_thread::sleep_for(kUntilHandedOver);
   TakeLocked();
-  const auto lose = [&](const char* kind, std::string subject, std::string reason, std::uint64_t count = 1) {
-    losses.push_back({kind, std::move(subject), std::move(reason), static_cast<std::int64_t>(count)});
-  };
   const std::vector<collect::ProgramTotals::LaunchClass> classes = recording.Classes();
-  std::map<const std::vector<std::uint8_t>*, std::int64_t> cubins;  // id
-  std::int64_t id = 0;
-  const auto write_function = [&](std::uint64_t crc, const std::string& function_name, const std::string& kernel) {
-    if (const std::vector<std::uint8_t>* const cubin = modules_.Find(crc, function_name)) {
-      if (const auto [known, is_new] = cubins.try_emplace(cubin, id + 1); is_new) {
-        recording.Write(Cubin{++id, crc, *cubin});
-      }
-    } else {
-      lose("cubin_unknown", kernel, "its machine code was not kept, or that of several has one checksum");
-    }
-    DeviceFunction function;  // without instructions: to disassemble is not for the program's time
-    function.id = ++id;
-    function.cubin_crc = crc;
-    function.name = function_name;
-    recording.Write(function);
-    return function.id;
-  };
+  SampleWriter writer(modules_, totals_, recording, losses);
   for (const collect::SampleTotals::Kernel& kernel : totals_.Kernels(classes, kLeastShare)) {
     const collect::ProgramTotals::LaunchClass& launch_class = classes[kernel.launch_class];
-    const Launch& launch = launch_class.launch;
-    const std::string name = Demangle(launch.kernel_name.c_str());
+    const std::string name = Demangle(launch_class.launch.kernel_name.c_str());
     if (!pattern_.Finds(name)) continue;
     try {  // what one kernel cannot be written with must not cost the others
-      PcSampling sampling;
-      sampling.case_id = recording.CaseOf(collect::LaunchKey(launch.kernel_name, launch.grid, launch.block));
-      sampling.period_cycles = static_cast<int>(collect::ContextSampler::kPeriodCycles);
-      sampling.launches = static_cast<int>(std::min<std::int64_t>(launch_class.launches, INT_MAX));
-      sampling.total_samples = kernel.samples;
-      std::map<std::pair<std::uint64_t, std::string>, std::int64_t> functions;  // id
-      const auto id_of = [&](std::uint64_t crc, const std::string& function) {
-        const auto [known, is_new] = functions.try_emplace({crc, function}, 0);
-        if (is_new) known->second = write_function(crc, function, name);
-        return known->second;
-      };
-      for (const collect::SampleTotals::Function* const sampled : kernel.functions) {
-        const std::int64_t function = id_of(sampled->cubin_crc, sampled->name);
-        for (const auto& [offset, samples] : sampled->pcs) {
-          sampling.samples.push_back({function, offset, totals_.ByReason(samples)});
-        }
-      }
-      sampling.id = ++id;
-      recording.Write(sampling);
-      const auto counted = counted_.find(collect::LaunchKey(launch.kernel_name, launch.grid, launch.block));
-      if (counted != counted_.end()) {
-        SassCounting counting;
-        counting.case_id = sampling.case_id;
-        counting.counts = collect::CountsOf(counted->second.pcs, id_of);
-        counting.id = ++id;
-        recording.Write(counting);
-        if (counting.counts.empty()) lose("counts_missing", name, "CUPTI returned no SASS metrics");
-        if (counted->second.dropped > 0) {
-          lose("counts_dropped", name, "CUPTI dropped SASS metric records", counted->second.dropped);
-        }
-      }
+      const auto counted = counted_.find(SampleWriter::KeyOf(launch_class.launch));
+      writer.Write(kernel, launch_class, name, counted != counted_.end() ? &counted->second : nullptr);
     } catch (const std::exception& error) {
-      lose("phases_not_sampled", name, FirstLine(error.what()));
+      Lose(losses, "phases_not_sampled", name, FirstLine(error.what()));
       continue;
     }
     if (kernel.others_ratio > kOthersShare) {
-      lose("phases_of_several_classes", collect::LaunchClassName(name, launch),
+      Lose(losses, "phases_of_several_classes", collect::LaunchClassName(name, launch_class.launch),
            fmt::format("its phases are those of all {} launch classes of the kernel; {} of their time is of the others",
                        kernel.classes, Percent(kernel.others_ratio)));
     }
   }
   if (why_not_.empty() && totals_.named() == 0) GiveUp("no sample was taken");
-  if (!why_not_.empty()) lose("phases_not_sampled", "kernels", why_not_);
-  if (totals_.dropped() > 0) lose("samples_dropped", "", "the hardware dropped PC samples", totals_.dropped());
-  if (totals_.buffer_full()) lose("samples_dropped", "", "CUPTI's PC sampling buffer was full: samples are missing");
+  WriteLosses(losses);
+}
+
+void ProgramSampler::WriteLosses(std::vector<DataLoss>& losses) const {
+  if (!why_not_.empty()) Lose(losses, "phases_not_sampled", "kernels", why_not_);
+  if (totals_.dropped() > 0) Lose(losses, "samples_dropped", "", "the hardware dropped PC samples", totals_.dropped());
+  if (totals_.buffer_full()) {
+    Lose(losses, "samples_dropped", "", "CUPTI's PC sampling buffer was full: samples are missing");
+  }
   if (totals_.other() > 0) {
-    lose("samples_unnamed", "kernels",
+    Lose(losses, "samples_unnamed", "kernels",
          "PC samples of code that was loaded while counters were measured, or that belongs to the driver",
          totals_.other());
   }
   if (totals_.beyond_instructions() > 0) {
-    lose("samples_unnamed", fmt::format("instructions after the first {}", collect::SampleTotals::kMostInstructions),
+    Lose(losses, "samples_unnamed",
+         fmt::format("instructions after the first {}", collect::SampleTotals::kMostInstructions),
          "samples of more are not kept", totals_.beyond_instructions());
   }
 }

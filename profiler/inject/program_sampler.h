@@ -19,6 +19,12 @@
 
 namespace fa_profile::inject {
 
+/// What the instructions of a launch did.
+struct CountedLaunch {
+  std::vector<collect::CountedPc> pcs;
+  std::uint64_t dropped = 0;  ///< records that CUPTI dropped
+};
+
 /// Finds where in their code the program's kernels spend their time: PC samples of all that runs while no counters are
 /// measured, and the code as it was loaded.
 class ProgramSampler {
@@ -39,9 +45,8 @@ class ProgramSampler {
   /// Samples again after Close(), unless Stop() was called. While no stream captures.
   void Open() noexcept;
   bool closed();
-  /// What the instructions of a launch of this class (LaunchKey()) did, to be written with its samples. `dropped`:
-  /// records that CUPTI dropped.
-  void AddCounts(const std::string& key, std::vector<collect::CountedPc> pcs, std::uint64_t dropped);
+  /// Of a launch of this class (LaunchKey()), to be written with its samples.
+  void AddCounts(const std::string& key, CountedLaunch counts);
   /// That is sampled, or was before Close(); nullptr: none.
   const void* context() const { return context_; }
   /// Close() did not end. CUPTI may keep whoever calls it waiting until the program launches no more.
@@ -66,6 +71,7 @@ class ProgramSampler {
   void GiveUp(const char* why) noexcept;
   void End();
   void Abandon() noexcept;  // what is open belongs to a context that has ended
+  void WriteLosses(std::vector<DataLoss>& losses) const;
 
   KernelPattern pattern_;
   collect::LoadedModules modules_;
@@ -74,13 +80,9 @@ class ProgramSampler {
   std::atomic<const void*> context_ = nullptr;  // that is sampled, or was before Close()
   std::optional<collect::ContextSampler> sampler_;
   collect::SampleTotals totals_;
-  struct Counts {
-    std::vector<collect::CountedPc> pcs;
-    std::uint64_t dropped = 0;
-  };
-  std::map<std::string, Counts> counted_;  // by launch class
-  bool counts_ = false;                    // since Begin()
-  bool over_ = false;                      // nothing counts any more
+  std::map<std::string, CountedLaunch> counted_;  // by launch class
+  bool counts_ = false;                           // since Begin()
+  bool over_ = false;                             // nothing counts any more
   std::atomic<bool> hangs_ = false;
   int contexts_ = 0;     // sampled so far
   std::string why_not_;  // sampling failed

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "device_tensors.h"
-#include "fa_profile/compare_tensor.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_abi_2.h"
 #include "fa_profile/mixed_bits.h"

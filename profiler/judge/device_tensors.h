@@ -124,6 +124,9 @@ std::uint64_t HashOnDevice(const DeviceMemory& memory);
 /// The values of all elements, as float64.
 void DecodeOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& values);
 
+/// An error this many times the tolerance, or more: also one where none is allowed, or where the reference is infinite.
+inline constexpr double kLargestRatio = 1e9;
+
 /// What a comparison on the device found.
 struct DeviceErrors {
   std::uint64_t wrong = 0;       ///< elements outside the tolerance, unwritten and nonfinite ones included
@@ -133,7 +136,8 @@ struct DeviceErrors {
   double max_abs_error = 0.0;    ///< over finite elements
   double max_error_ratio = 0.0;  ///< over finite elements: |error| / tolerance, at most kLargestRatio
 };
-/// Compares with float64 values on the device by the rules of CompareTensor() (compare_tensor.h).
+/// Compares with float64 values on the device. A NaN is right where the reference is one, unless it is the poison; an
+/// infinity where the reference is the same one.
 DeviceErrors CompareOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& expected,
                              const Tolerance& tolerance);
 

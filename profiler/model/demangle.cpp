@@ -60,61 +60,93 @@ struct FoundName {
   bool has_parameters = false;
 };
 
-FoundName FindName(std::string_view text) {
-  FoundName found;
-  std::size_t scope = 0;  // where in the path the newest name begins
-  const auto begin = [&](std::size_t at) {
-    found.start = at;
-    found.arguments = std::string_view::npos;
-    scope = found.path.size();
-  };
-  begin(0);
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const std::string_view rest = text.substr(i);
-    const std::size_t from = i;
-    if (i == found.start && rest.starts_with("operator") && rest.size() > 8 &&
-        std::isalnum(static_cast<unsigned char>(rest[8])) == 0 && rest[8] != '_') {
-      i = BehindOperator(text, i);
-      found.path += text.substr(from, i - from);
-      if (found.path.ends_with(' ')) found.path.pop_back();
+/// Reads a demangled name from left to right: return type, scopes, the function, its parameters.
+class NameReader {
+ public:
+  explicit NameReader(std::string_view text) : text_(text) { BeginName(0); }
+
+  FoundName Read() {
+    while (at_ < text_.size() && !found_.has_parameters) ReadPart();
+    found_.end = std::min(at_, text_.size());
+    found_.arguments = std::min(found_.arguments, found_.end);
+    return std::move(found_);
+  }
+
+ private:
+  void ReadPart() {
+    const std::string_view rest = text_.substr(at_);
+    if (IsOperator(rest)) {
+      ReadOperator();
     } else if (rest.starts_with(kAnonymous)) {
-      i += kAnonymous.size();
-      found.path += "anonymous";
-    } else if (rest[0] == '(' && i > found.start) {
-      std::size_t behind = Behind(text, i);
-      if (text.substr(behind).starts_with(" const::")) behind += 6;
-      if (!text.substr(behind).starts_with("::")) {
-        found.has_parameters = true;
-        break;
-      }
-      i = behind;  // the parameters of a function in which the name is local
+      at_ += kAnonymous.size();
+      found_.path += "anonymous";
+    } else if (rest[0] == '(' && at_ > found_.start) {
+      ReadParameters();
     } else if (rest[0] == '(' || rest[0] == '<' || rest[0] == '[' || rest[0] == '{') {
-      if (rest[0] == '<' && i > found.start) found.arguments = std::min(found.arguments, i);
-      i = Behind(text, i);
-      if (from == found.start) found.path += text.substr(from, i - from);
+      ReadBrackets();
     } else if (rest.starts_with("::")) {
-      i += 2;
-      if (found.path.compare(scope, kInternal.size(), kInternal) == 0) {
-        found.path.resize(scope);
-      } else {
-        found.path += "::";
-      }
-      begin(i);
+      EndScope();
     } else if (rest[0] == ' ') {
-      ++i;
-      found.path.clear();  // it was of the return type
-      found.has_spaces = true;
-      begin(i);
+      found_.path.clear();  // it was of the return type
+      found_.has_spaces = true;
+      BeginName(at_ + 1);
     } else {
-      found.path += rest[0];
-      ++i;
+      found_.path += rest[0];
+      ++at_;
     }
   }
-  found.end = std::min(i, text.size());
-  found.arguments = std::min(found.arguments, found.end);
-  return found;
-}
+
+  void BeginName(std::size_t at) {
+    at_ = at;
+    found_.start = at;
+    found_.arguments = std::string_view::npos;
+    scope_ = found_.path.size();
+  }
+
+  bool IsOperator(std::string_view rest) const {
+    constexpr std::size_t kWord = 8;  // "operator"
+    return at_ == found_.start && rest.starts_with("operator") && rest.size() > kWord &&
+           std::isalnum(static_cast<unsigned char>(rest[kWord])) == 0 && rest[kWord] != '_';
+  }
+
+  void ReadOperator() {
+    const std::size_t from = at_;
+    at_ = BehindOperator(text_, at_);
+    found_.path += text_.substr(from, at_ - from);
+    if (found_.path.ends_with(' ')) found_.path.pop_back();
+  }
+
+  // The function's own, or those of a function in which the name is local.
+  void ReadParameters() {
+    std::size_t behind = Behind(text_, at_);
+    if (text_.substr(behind).starts_with(" const::")) behind += 6;
+    found_.has_parameters = !text_.substr(behind).starts_with("::");
+    if (!found_.has_parameters) at_ = behind;
+  }
+
+  void ReadBrackets() {
+    const std::size_t from = at_;
+    if (text_[at_] == '<' && at_ > found_.start) found_.arguments = std::min(found_.arguments, at_);
+    at_ = Behind(text_, at_);
+    if (from == found_.start) found_.path += text_.substr(from, at_ - from);
+  }
+
+  void EndScope() {
+    if (found_.path.compare(scope_, kInternal.size(), kInternal) == 0) {
+      found_.path.resize(scope_);
+    } else {
+      found_.path += "::";
+    }
+    BeginName(at_ + 2);
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t scope_ = 0;  // where in the path the newest name begins
+  FoundName found_;
+};
+
+FoundName FindName(std::string_view text) { return NameReader(text).Read(); }
 
 }  // namespace
 

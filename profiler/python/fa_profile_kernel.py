@@ -6,6 +6,7 @@ FILE.py contains. Only the standard library is imported here, and torch once a k
 """
 
 import argparse
+import contextlib
 import ctypes
 import hashlib
 import importlib
@@ -344,13 +345,19 @@ class Mismatch(Exception):
     """Outputs that cannot be compared with the reference's."""
 
 
+def require_tensors(outputs):
+    """None beside a tensor is an output that the kernel does not have."""
+    others = [one for _, one in outputs if not torch.is_tensor(one)]
+    if len(others) < len(outputs) and all(one is None for one in others):
+        return
+    wrong = [one for one in others if one is not None] or others
+    kind = type(wrong[0]).__name__ if wrong else "nothing"
+    raise Mismatch(f"it returns {kind}, not tensors: return the outputs, also those that it writes in place")
+
+
 def pair_outputs(outputs, expected):
     """[(name, output, reference)]"""
-    if [one for one in outputs if not torch.is_tensor(one[1]) and one[1] is not None] or not any(
-        torch.is_tensor(one[1]) for one in outputs
-    ):
-        kind = type(next(one[1] for one in outputs if not torch.is_tensor(one[1]))).__name__ if outputs else "nothing"
-        raise Mismatch(f"it returns {kind}, not tensors: return the outputs, also those that it writes in place")
+    require_tensors(outputs)
     if len(outputs) != len(expected):
         raise Mismatch(f"it returns {len(outputs)} outputs, the reference {len(expected)}")
     pairs = []
@@ -468,16 +475,23 @@ class KernelFailed(Exception):
     """The kernel raised; its text says what."""
 
 
-def call_kernel(kernel, arguments, keywords):
+@contextlib.contextmanager
+def blaming(kernel):
+    """What is raised inside is the kernel's fault; its traceback goes to stderr."""
     try:
-        result = kernel.function(*arguments, **keywords)
-        torch.cuda.synchronize()
-        return result
-    except KeyboardInterrupt:
+        yield
+    except (KeyboardInterrupt, KernelFailed):
         raise
     except BaseException as error:
         show_traceback(error)
         raise KernelFailed(describe_error(error, kernel.file)) from None
+
+
+def call_kernel(kernel, arguments, keywords):
+    with blaming(kernel):
+        result = kernel.function(*arguments, **keywords)
+        torch.cuda.synchronize()
+        return result
 
 
 def verify_draw(kernel, case, seed, sizes, totals):
@@ -647,18 +661,13 @@ def time_case(kernel, case, launches, warmup):
     def call():
         kernel.function(*arguments, **keywords)
 
-    try:
+    durations, clocks = [], []
+    with blaming(kernel):
         replays = Replays(call)
-        durations, clocks = [], []
         for _ in range(launches):
             durations.append(replays.sample())
             if has_spin():
                 clocks.append(clock_hz(replays.work))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        show_traceback(error)
-        raise KernelFailed(describe_error(error, kernel.file)) from None
     clocks = [clock for clock in clocks if clock]
     answer = {"case": case, "durations_ns": durations, "method": replays.method}
     if clocks:
@@ -700,37 +709,44 @@ def call_until_measured(call, seconds, limit):
             return calls
 
 
-def run(kernel, options, answers):
-    """Calls the kernel between cudaProfilerStart and cudaProfilerStop, under fa-profile -- PROGRAM."""
-    case = options.case[0]
-    arguments, keywords = kernel.new_inputs(case, 1)
-    try:
-        torch.cuda.nvtx.range_push(WARM_UP_RANGE)  # ranges are watched a moment after the first one
+@contextlib.contextmanager
+def nvtx_range(name):
+    torch.cuda.nvtx.range_push(name)
+    yield
+    torch.cuda.nvtx.range_pop()
+
+
+def call_between_profiler_calls(kernel, arguments, keywords, options):
+    """Calls that were made between cudaProfilerStart and cudaProfilerStop, without those of COUNT_RANGE."""
+
+    def call():
+        kernel.function(*arguments, **keywords)
+
+    with nvtx_range(WARM_UP_RANGE):  # ranges are watched a moment after the first one
         for _ in range(max(1, options.warmup)):
             call_kernel(kernel, arguments, keywords)
-        torch.cuda.nvtx.range_pop()
-
-        def call():
-            kernel.function(*arguments, **keywords)
-
-        cudart = torch.cuda.cudart()
-        cudart.cudaProfilerStart()
-        time.sleep(0.2)
-        calls = call_until_measured(call, options.seconds, options.limit / 2)
-        torch.cuda.nvtx.range_push(COUNT_RANGE)
+    cudart = torch.cuda.cudart()
+    cudart.cudaProfilerStart()
+    time.sleep(0.2)
+    calls = call_until_measured(call, options.seconds, options.limit / 2)
+    with nvtx_range(COUNT_RANGE):
         for _ in range(COUNTED_CALLS):
             call()
         torch.cuda.synchronize()
-        torch.cuda.nvtx.range_pop()
-        time.sleep(0.2)
-        cudart.cudaProfilerStop()
+    time.sleep(0.2)
+    cudart.cudaProfilerStop()
+    return calls
+
+
+def run(kernel, options, answers):
+    """Calls the kernel to be measured, under fa-profile -- PROGRAM."""
+    case = options.case[0]
+    arguments, keywords = kernel.new_inputs(case, 1)
+    try:
+        with blaming(kernel):
+            calls = call_between_profiler_calls(kernel, arguments, keywords, options)
     except KernelFailed as failure:
         raise Refusal(f"{case} fails: {failure}", ALONE) from None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        show_traceback(error)
-        raise Refusal(f"{case} fails: {describe_error(error, kernel.file)}", ALONE) from None
     answers.write(ran={"case": case, "calls": calls + COUNTED_CALLS, "counted_calls": COUNTED_CALLS})
 
 

@@ -8,7 +8,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile::py {
+namespace fa_profile::python {
 namespace {
 
 constexpr std::int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
@@ -233,4 +233,4 @@ void FreeArrowStream(ArrowArrayStream* stream) noexcept {
   if (stream != nullptr && stream->release != nullptr) stream->release(stream);
 }
 
-}  // namespace fa_profile::py
+}  // namespace fa_profile::python

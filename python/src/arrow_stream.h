@@ -46,7 +46,7 @@ extern "C" struct ArrowArrayStream {
 };
 #endif
 
-namespace fa_profile::py {
+namespace fa_profile::python {
 
 /// The name that the capsule of a stream has.
 inline constexpr const char* kArrowStream = "arrow_array_stream";
@@ -59,4 +59,4 @@ ArrowArrayStream* NewArrowStream(const Table& table);
 /// Releases the stream, unless its consumer has, and frees it. Takes nullptr.
 void FreeArrowStream(ArrowArrayStream* stream) noexcept;
 
-}  // namespace fa_profile::py
+}  // namespace fa_profile::python

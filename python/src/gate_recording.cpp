@@ -10,7 +10,7 @@
 #include "fa_profile/thresholds.h"
 #include "fa_profile/utc_time.h"
 
-namespace fa_profile::py {
+namespace fa_profile::python {
 namespace {
 
 // A base that has no case, and the candidate's machine: every case is a new one.
@@ -58,4 +58,4 @@ gate::GateResult JudgeRecording(const Question& question) {
   return result;
 }
 
-}  // namespace fa_profile::py
+}  // namespace fa_profile::python

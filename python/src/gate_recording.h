@@ -5,7 +5,7 @@
 
 #include "fa_profile/gate.h"
 
-namespace fa_profile::py {
+namespace fa_profile::python {
 
 /// What a recording is held to.
 struct Question {
@@ -21,4 +21,4 @@ struct Question {
 /// Judge() do, and where no case of the candidate is in the baseline: nothing would be compared.
 gate::GateResult JudgeRecording(const Question& question);
 
-}  // namespace fa_profile::py
+}  // namespace fa_profile::python

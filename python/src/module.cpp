@@ -26,7 +26,7 @@
 #include "gate_recording.h"
 #include "tables.h"
 
-namespace fa_profile::py {
+namespace fa_profile::python {
 namespace {
 
 namespace nb = nanobind;
@@ -352,18 +352,18 @@ void BindGate(nb::module_& module) {
 }
 
 }  // namespace
-}  // namespace fa_profile::py
+}  // namespace fa_profile::python
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name of Python's module
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
   nb::set_leak_warnings(false);  // a notebook may keep recordings until the process ends
-  nb::register_exception_translator(fa_profile::py::RaiseError);
+  nb::register_exception_translator(fa_profile::python::RaiseError);
   module.def("version", [] { return std::string(fa_profile::Version()); });
   module.def("commit", [] { return std::string(fa_profile::Commit()); });
-  module.def("arrow_stream", fa_profile::py::ArrowCapsule, nb::arg("columns"));
-  module.def("range_push", fa_profile::py::Push, nb::arg("name"), nb::arg("domain").none());
-  module.def("range_pop", fa_profile::py::Pop, nb::arg("domain").none());
-  fa_profile::py::BindRecording(module);
-  fa_profile::py::BindGate(module);
+  module.def("arrow_stream", fa_profile::python::ArrowCapsule, nb::arg("columns"));
+  module.def("range_push", fa_profile::python::Push, nb::arg("name"), nb::arg("domain").none());
+  module.def("range_pop", fa_profile::python::Pop, nb::arg("domain").none());
+  fa_profile::python::BindRecording(module);
+  fa_profile::python::BindGate(module);
 }

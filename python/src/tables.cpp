@@ -10,7 +10,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/timeline_metrics.h"
 
-namespace fa_profile::py {
+namespace fa_profile::python {
 namespace {
 
 // How a column is made of a row.
@@ -396,4 +396,4 @@ Table FindingChangeTable(const ProfileDiff& diff) {
   return BuildOfCalls<FindingChange>(diff.findings, kFindingChangeColumns);
 }
 
-}  // namespace fa_profile::py
+}  // namespace fa_profile::python

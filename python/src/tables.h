@@ -8,7 +8,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/profile_diff.h"
 
-namespace fa_profile::py {
+namespace fa_profile::python {
 
 /// What a column holds; absent cells are std::monostate, of any kind.
 enum class Kind { kText, kNumber, kCount, kFlag };
@@ -57,4 +57,4 @@ Table WaitChangeTable(const ProfileDiff& diff);
 /// One row per finding that one side has.
 Table FindingChangeTable(const ProfileDiff& diff);
 
-}  // namespace fa_profile::py
+}  // namespace fa_profile::python

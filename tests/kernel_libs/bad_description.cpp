@@ -1,4 +1,4 @@
-// A library of version 2 whose description is bad in the way that FA_PROFILE_BAD_DESCRIPTION names. It needs no GPU.
+// A library whose description is bad in the way that FA_PROFILE_BAD_DESCRIPTION names. It needs no GPU.
 #include <cstdlib>
 #include <cstring>
 
@@ -34,11 +34,9 @@ bool Is(const char* fault) {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
-EXPORT uint32_t fa_profile_kernel_abi_version(void) { return FA_PROFILE_KERNEL_ABI_2_VERSION; }
-EXPORT const char* fa_profile_kernel_name(void) { return kernel.name; }
-EXPORT const fa_profile_kernel* fa_profile_kernel_description(void) {
+FA_PROFILE_EXPORT uint32_t fa_profile_kernel_abi_version(void) { return FA_PROFILE_KERNEL_ABI_2_VERSION; }
+FA_PROFILE_EXPORT const char* fa_profile_kernel_name(void) { return kernel.name; }
+FA_PROFILE_EXPORT const fa_profile_kernel* fa_profile_kernel_description(void) {
   if (Is("null")) return nullptr;
   if (Is("pointer")) kernel.tensors = reinterpret_cast<const fa_profile_tensor*>(64);
   if (Is("name pointer")) tensors[0].name = reinterpret_cast<const char*>(64);

@@ -3,4 +3,4 @@
 
 #include "fixture.h"
 
-EXPORT const char* fa_profile_kernel_name(void) { std::exit(0); }
+FA_PROFILE_EXPORT const char* fa_profile_kernel_name(void) { std::exit(0); }

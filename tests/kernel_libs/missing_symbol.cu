@@ -1,2 +1,2 @@
-#define FIXTURE_OWN_LAUNCH  // and none is written
+#define FIXTURE_OWN_DESCRIPTION  // and none is written
 #include "fixture.h"

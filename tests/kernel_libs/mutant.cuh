@@ -1,5 +1,5 @@
 // What the variants of rungs in this folder share: the macros that say what is different, the work that they add, and
-// the functions of a kernel library. Without any of the macros a variant is the rung's own code. The including file
+// the description of a kernel library. Without any of the macros a variant is the rung's own code. The including file
 // sets MUTANT_ID first, to the kernel's name, and defines fa_profile::mutant::Launch().
 #pragma once
 
@@ -29,12 +29,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "attention_library.h"
 #include "rung.h"
-
-#define FIXTURE_OWN_NAME
-#define FIXTURE_OWN_SUPPORTS
-#define FIXTURE_OWN_LAUNCH
-#include "fixture.h"
 
 // CUPTI's checksum of a cubin depends on its size alone, and samples name their cubin by it. So each has its own size:
 // this many bytes more for each number, which no difference in code makes up for (bench/gate_trials.py pack checks it).
@@ -122,36 +118,25 @@ __device__ __forceinline__ void ReadCount(int count) {
 /// Enqueues the kernel.
 cudaError_t Launch(const AttentionParams& params, cudaStream_t stream);
 
+int SupportsCall(const fa_profile_call* call, char* error, size_t error_size) {
+  const int head_dim = AttentionLibrary::ParamsOf(*call).head_dim;
+  if (head_dim == 64 || (kTakes128 && head_dim == 128)) return 0;
+  std::snprintf(error, error_size, "head_dim must be 64%s, not %d", kTakes128 ? " or 128" : "", head_dim);
+  return 1;
+}
+
+int LaunchCall(const fa_profile_call* call, char* error, size_t error_size) {
+  const cudaError_t status = Launch(AttentionLibrary::ParamsOf(*call), static_cast<cudaStream_t>(call->stream));
+  return AttentionLibrary::ResultOf(status, error, error_size);
+}
+
+#define MUTANT_TEXT(id) #id
+#define MUTANT_NAME_OF(id) MUTANT_TEXT(id)
+const fa_profile_kernel kKernel =
+    AttentionLibrary::Describe(MUTANT_NAME_OF(MUTANT_ID), AttentionLibrary::kParameters, LaunchCall, SupportsCall);
+
 }  // namespace mutant
 }  // namespace
 }  // namespace fa_profile
 
-#define MUTANT_TEXT(id) #id
-#define MUTANT_NAME_OF(id) MUTANT_TEXT(id)
-EXPORT const char* fa_profile_kernel_name(void) { return MUTANT_NAME_OF(MUTANT_ID); }
-
-EXPORT int fa_profile_kernel_supports(const fa_profile_attention_args* args, char* error, size_t error_size) {
-  if (args->head_dim == 64 || (fa_profile::mutant::kTakes128 && args->head_dim == 128)) return 0;
-  std::snprintf(error, error_size, "head_dim must be 64%s, not %d", fa_profile::mutant::kTakes128 ? " or 128" : "",
-                static_cast<int>(args->head_dim));
-  return 1;
-}
-
-EXPORT int fa_profile_kernel_launch(const fa_profile_attention_args* args, char* error, size_t error_size) {
-  const fa_profile::AttentionParams params{.batch = args->batch,
-                                           .num_heads = args->num_heads,
-                                           .seqlen = args->seqlen,
-                                           .head_dim = args->head_dim,
-                                           .causal = args->causal != 0,
-                                           .softmax_scale = args->softmax_scale,
-                                           .q = static_cast<const __half*>(args->q),
-                                           .k = static_cast<const __half*>(args->k),
-                                           .v = static_cast<const __half*>(args->v),
-                                           .o = static_cast<__half*>(args->o),
-                                           .workspace = args->workspace,
-                                           .workspace_bytes = args->workspace_bytes};
-  const cudaError_t result = fa_profile::mutant::Launch(params, static_cast<cudaStream_t>(args->stream));
-  if (result == cudaSuccess) return 0;
-  std::snprintf(error, error_size, "%s", cudaGetErrorString(result));
-  return 1;
-}
+FA_PROFILE_EXPORT_KERNEL(fa_profile::mutant::kKernel)

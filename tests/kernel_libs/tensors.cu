@@ -1,4 +1,4 @@
-// A library of version 2 that does what its parameter `fault` says: 0 nothing wrong, else one fault each. Its kernel
+// A library that does what its parameter `fault` says: 0 nothing wrong, else one fault each. Its kernel
 // scales rows: y[r,c] = scale * x[r,c] for the rows of each group, whose first rows are in `offsets`, 0 in others; and
 // counts in place: count[r] += 1.
 #include <cuda_fp16.h>
@@ -29,7 +29,9 @@ enum Fault {
   kHugeWorkspace,
   kLaunchCrashes,
   kWrongCount,
-  kMostFaults = kWrongCount,
+  kSupportsCrashes,
+  kLaunchExits,
+  kMostFaults = kLaunchExits,
 };
 enum Tensor { kX, kOffsets, kY, kCount };
 
@@ -59,6 +61,7 @@ int Launch(const fa_profile_call* call, char* error, size_t error_size) {
   const int64_t* const p = call->parameters;
   if (p[kFault] == kLaunchRefused) return Fail(error, error_size, "no launch today");
   if (p[kFault] == kLaunchCrashes) *static_cast<volatile int*>(nullptr) = 1;
+  if (p[kFault] == kLaunchExits) std::exit(0);
   ScaleRows<<<static_cast<unsigned>(p[kRows]), 64, 0, static_cast<cudaStream_t>(call->stream)>>>(
       static_cast<__half*>(call->tensors[kX]), static_cast<const int*>(call->tensors[kOffsets]),
       static_cast<__half*>(call->tensors[kY]), static_cast<int*>(call->tensors[kCount]), static_cast<int>(p[kRows]),
@@ -69,6 +72,7 @@ int Launch(const fa_profile_call* call, char* error, size_t error_size) {
 }
 
 int Supports(const fa_profile_call* call, char* error, size_t error_size) {
+  if (call->parameters[kFault] == kSupportsCrashes) *static_cast<volatile int*>(nullptr) = 1;
   return call->parameters[kFault] == kRefused ? Fail(error, error_size, "fault 7 is refused") : 0;
 }
 

@@ -17,11 +17,11 @@ struct Cross {
   static constexpr Exp kExp = Exp::kEx2;
 
   template <class T>
-  static std::size_t WorkspaceBytes(const fa_profile_attention_args& args) {
+  static std::size_t WorkspaceBytes(const Arguments& args) {
     return NoWorkspace(args);
   }
   template <class T>
-  static int Launch(const fa_profile_attention_args& args);
+  static int Launch(const Arguments& args);
 };
 
 template <class T>
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(Tile<T>::kThreads) CrossForward(const Call cal
 }
 
 template <class T>
-int Cross::Launch(const fa_profile_attention_args& args) {
+int Cross::Launch(const Arguments& args) {
   return Start(CrossForward<T>, args, args.seqlen / Tile<T>::kBlockM * args.batch * args.num_heads, Tile<T>::kThreads,
                static_cast<int>(sizeof(Tile<T>)));
 }

@@ -185,19 +185,19 @@ __global__ void __launch_bounds__(Of<T>::kThreads, T::kMinBlocks) MmaForward(con
 }
 
 template <class T>
-int RowBlocks(const fa_profile_attention_args& args) {
+int RowBlocks(const Arguments& args) {
   return args.seqlen / Of<T>::kBlockM * args.batch * args.num_heads;
 }
 
 template <class T>
-std::size_t Mma::WorkspaceBytes(const fa_profile_attention_args& args) {
+std::size_t Mma::WorkspaceBytes(const Arguments& args) {
   if (T::kGridSplits == 1) return 0;
   const std::size_t blocks = static_cast<std::size_t>(RowBlocks<T>(args));
   return 4 * blocks * (1 + std::size_t{T::kGridSplits} * Of<T>::kBlockM * (T::kHeadDim + 2));
 }
 
 template <class T>
-int Mma::Launch(const fa_profile_attention_args& args) {
+int Mma::Launch(const Arguments& args) {
   static_assert(T::kQkUnroll > 1 || T::kQueries == Queries::kShared, "Q in registers needs constant indices");
   static_assert(T::kPvUnroll > 4 || T::kPShared, "P in registers needs constant indices");
   static_assert(128 % Of<T>::kBlockM == 0 && (T::kBounds || 128 % Of<T>::kBlockN == 0));

@@ -44,9 +44,9 @@ struct Mma {
   static constexpr Loop kLoop = Loop::kPlain;
 
   template <class T>
-  static std::size_t WorkspaceBytes(const fa_profile_attention_args& args);
+  static std::size_t WorkspaceBytes(const Arguments& args);
   template <class T>
-  static int Launch(const fa_profile_attention_args& args);
+  static int Launch(const Arguments& args);
 };
 
 template <class T>

@@ -27,11 +27,11 @@ struct Call {
   float theta;
 };
 
-inline Call MakeCall(const fa_profile_attention_args& args) {
-  return {static_cast<const __half*>(args.q),
-          static_cast<const __half*>(args.k),
-          static_cast<const __half*>(args.v),
-          static_cast<__half*>(args.o),
+inline Call MakeCall(const Arguments& args) {
+  return {args.q,
+          args.k,
+          args.v,
+          args.o,
           static_cast<float*>(args.workspace),
           args.batch * args.num_heads,
           args.seqlen,
@@ -41,7 +41,7 @@ inline Call MakeCall(const fa_profile_attention_args& args) {
 }
 
 template <class Kernel>
-int Start(Kernel* kernel, const fa_profile_attention_args& args, int blocks, int threads, int shared_bytes) {
+int Start(Kernel* kernel, const Arguments& args, int blocks, int threads, int shared_bytes) {
   const cudaError_t set = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (set != cudaSuccess) return static_cast<int>(set);
   kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), static_cast<std::size_t>(shared_bytes),
@@ -49,7 +49,7 @@ int Start(Kernel* kernel, const fa_profile_attention_args& args, int blocks, int
   return static_cast<int>(cudaGetLastError());
 }
 
-inline std::size_t NoWorkspace(const fa_profile_attention_args&) { return 0; }
+inline std::size_t NoWorkspace(const Arguments&) { return 0; }
 
 /// 128, or what a variant says because it rounds more than the rest and needs more keys to stay within the tolerance.
 template <class T>

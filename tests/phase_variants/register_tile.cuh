@@ -20,11 +20,11 @@ struct RegisterTile {
   static constexpr Exp kExp = Exp::kEx2;
 
   template <class T>
-  static std::size_t WorkspaceBytes(const fa_profile_attention_args& args) {
+  static std::size_t WorkspaceBytes(const Arguments& args) {
     return NoWorkspace(args);
   }
   template <class T>
-  static int Launch(const fa_profile_attention_args& args);
+  static int Launch(const Arguments& args);
 };
 
 template <class T>
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(Tile<T>::kThreads) RegisterTileForward(const C
 }
 
 template <class T>
-int RegisterTile::Launch(const fa_profile_attention_args& args) {
+int RegisterTile::Launch(const Arguments& args) {
   return Start(RegisterTileForward<T>, args, args.seqlen / T::kTile * args.batch * args.num_heads, Tile<T>::kThreads,
                static_cast<int>(sizeof(Tile<T>)));
 }

@@ -20,11 +20,11 @@ struct RowThread {
   static constexpr Exp kExp = Exp::kEx2;
 
   template <class T>
-  static std::size_t WorkspaceBytes(const fa_profile_attention_args& args) {
+  static std::size_t WorkspaceBytes(const Arguments& args) {
     return NoWorkspace(args);
   }
   template <class T>
-  static int Launch(const fa_profile_attention_args& args);
+  static int Launch(const Arguments& args);
 };
 
 template <bool kFloat>
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(T::kThreads) RowThreadForward(const Call call)
 }
 
 template <class T>
-int RowThread::Launch(const fa_profile_attention_args& args) {
+int RowThread::Launch(const Arguments& args) {
   return Start(RowThreadForward<T>, args, args.seqlen / T::kThreads * args.batch * args.num_heads, T::kThreads, 0);
 }
 

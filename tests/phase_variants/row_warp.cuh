@@ -17,11 +17,11 @@ struct RowWarp {
   static constexpr Exp kExp = Exp::kEx2;
 
   template <class T>
-  static std::size_t WorkspaceBytes(const fa_profile_attention_args& args) {
+  static std::size_t WorkspaceBytes(const Arguments& args) {
     return NoWorkspace(args);
   }
   template <class T>
-  static int Launch(const fa_profile_attention_args& args);
+  static int Launch(const Arguments& args);
 };
 
 template <class T>
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(32 * T::kWarps) RowWarpForward(const Call call
 }
 
 template <class T>
-int RowWarp::Launch(const fa_profile_attention_args& args) {
+int RowWarp::Launch(const Arguments& args) {
   return Start(RowWarpForward<T>, args, args.seqlen * args.batch * args.num_heads / T::kWarps, 32 * T::kWarps, 0);
 }
 

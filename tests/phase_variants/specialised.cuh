@@ -13,7 +13,7 @@ struct Specialised : Mma {
   static constexpr Producer kProducer = Producer::kCopiesArrive;
 
   template <class T>
-  static int Launch(const fa_profile_attention_args& args);
+  static int Launch(const Arguments& args);
 };
 
 /// One warp starts the copies of a stage.
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(Of<T>::kThreads + 32, 1) SpecialisedForward(co
 }
 
 template <class T>
-int Specialised::Launch(const fa_profile_attention_args& args) {
+int Specialised::Launch(const Arguments& args) {
   static_assert(T::kSplits == 1 && T::kQueries == Queries::kGlobal && !T::kSharedEpilogue && !T::kPersistent);
   return Start(SpecialisedForward<T>, args, RowBlocks<T>(args), Of<T>::kThreads + 32, Of<T>::kBytes);
 }

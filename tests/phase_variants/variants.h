@@ -5,19 +5,24 @@
 
 #include <cstddef>
 
-#include "fa_profile/kernel_abi.h"
+#include "rung.h"
 
 namespace phase_variants {
 
 #define PHASE_VARIANTS_EXPORT __attribute__((visibility("default")))
+
+/// A call, and its cudaStream_t.
+struct Arguments : fa_profile::AttentionParams {
+  void* stream = nullptr;
+};
 
 struct Variant {
   const char* name;
   int head_dim;
   bool causal;
   int least_seqlen;
-  std::size_t (*workspace_bytes)(const fa_profile_attention_args& args);
-  int (*launch)(const fa_profile_attention_args& args);  ///< a cudaError_t
+  std::size_t (*workspace_bytes)(const Arguments& args);
+  int (*launch)(const Arguments& args);  ///< a cudaError_t
 };
 
 /// The variant of that name, or nullptr.

@@ -15,7 +15,7 @@ struct Wgmma : Specialised {
   static constexpr bool kOverlap = false;  // the next tile's QK is issued before this tile's PV is waited for
 
   template <class T>
-  static int Launch(const fa_profile_attention_args& args);
+  static int Launch(const Arguments& args);
 };
 
 // clang-format off: one line a register list
@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(Of<T>::kThreads + (T::kProducerWarp ? 32 : 0),
 }
 
 template <class T>
-int Wgmma::Launch(const fa_profile_attention_args& args) {
+int Wgmma::Launch(const Arguments& args) {
   constexpr int kBytes = Of<T>::kPAt + (T::kPSharedGmma ? T::kWarps / 4 * 64 * 128 : 0);
   return Start(WgmmaForward<T>, args, RowBlocks<T>(args), Of<T>::kThreads + (T::kProducerWarp ? 32 : 0), kBytes);
 }

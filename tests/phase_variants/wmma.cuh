@@ -24,11 +24,11 @@ struct Wmma {
   static constexpr Exp kExp = Exp::kEx2;
 
   template <class T>
-  static std::size_t WorkspaceBytes(const fa_profile_attention_args& args) {
+  static std::size_t WorkspaceBytes(const Arguments& args) {
     return NoWorkspace(args);
   }
   template <class T>
-  static int Launch(const fa_profile_attention_args& args);
+  static int Launch(const Arguments& args);
 };
 
 template <class T>
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(Tile<T>::kThreads) WmmaForward(const Call call
 }
 
 template <class T>
-int Wmma::Launch(const fa_profile_attention_args& args) {
+int Wmma::Launch(const Arguments& args) {
   static_assert(!T::kCausal || !T::kFixedMaximum);
   return Start(WmmaForward<T>, args, args.seqlen / Tile<T>::kBlockM * args.batch * args.num_heads, Tile<T>::kThreads,
                static_cast<int>(sizeof(Tile<T>)));

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "branch_skid.h"
-#include "fa_profile/compare_phases.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/infer_phases.h"
 #include "fa_profile/measured_code.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/recording.h"
+#include "phase_confusion.h"
 
 namespace fa_profile {
 

@@ -247,47 +247,61 @@ void RequireTimes(const JudgeContext& context, CaseWork& work) {
       context.Paired() ? "not timed in any pair of processes" : "not timed on both sides without throttling");
 }
 
-/// Tiers 1 to 3 of all cases, and the run's own controls.
-void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
-  std::vector<PairedTest> tests;
-  std::vector<PairedTest> identical;
+/// Its launch or its arguments may decide what the same code does, and other host code may change them.
+void TimeEqualCode(const JudgeContext& context, std::vector<CaseWork>& works) {
   for (CaseWork& work : works) {
-    // Its launch or its arguments may decide what the same code does, and other host code may change them.
     if (!work.verdict.identical || !work.compare_speed) continue;
     if (work.verdict.same_host_code.value_or(true) && !CountersDiffer(context, work)) continue;
     work.verdict.identical = false;
     work.same_code = true;
   }
-  if (context.Paired()) {
-    for (std::size_t i = 0; i < works.size(); ++i) {
-      if (!works[i].compare_speed) continue;
-      for (PairedTest& test : PairedTests(context, works[i], context.input.candidate, works[i].candidate_index,
-                                          context.timing_pairs, context.recording_pairs)) {
-        test.work = i;
-        if (!works[i].verdict.identical) {
-          tests.push_back(std::move(test));
-          continue;
-        }
-        identical.push_back(std::move(test));
-      }
+}
+
+/// The tests of a run of pairs: of code that changed, and of code that did not.
+struct RunTests {
+  std::vector<PairedTest> changed;
+  std::vector<PairedTest> identical;
+};
+
+RunTests TestsOf(const JudgeContext& context, const std::vector<CaseWork>& works) {
+  RunTests tests;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (!works[i].compare_speed) continue;
+    for (PairedTest& test : PairedTests(context, works[i], context.input.candidate, works[i].candidate_index,
+                                        context.timing_pairs, context.recording_pairs)) {
+      test.work = i;
+      (works[i].verdict.identical ? tests.identical : tests.changed).push_back(std::move(test));
     }
-    const bool timed = std::ranges::any_of(
-        tests, [&](const PairedTest& test) { return IsTime(test.comparison.metric) || context.RecordedInPairs(); });
-    const bool required = timed && !context.input.drawn_pairs;
-    result.control = JudgeControl(context, works, identical, required, result.notes);
-    const bool controlled = context.input.drawn_pairs || context.input.control;
-    const auto worse = [&](const PairedTest& test) {
-      return IsTime(test.comparison.metric) &&
-             DecideStage(test.differences.first, test.differences.limit, context.thresholds.suspect_level).worse;
-    };
-    if (!controlled && std::ranges::any_of(identical, worse)) result.complete = false;  // a note tells
-    if (controlled && (!result.control || result.control->passed)) {
-      for (PairedTest& test : identical) {
-        if (IsTime(test.comparison.metric)) tests.push_back(std::move(test));
-      }
-    }
-    JudgePairs(context, std::move(tests), result.control ? &*result.control : nullptr, works);
   }
+  return tests;
+}
+
+/// Tiers 1 to 3 of a run of pairs, and its own controls.
+void JudgeRunOfPairs(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
+  RunTests tests = TestsOf(context, works);
+  const bool timed = std::ranges::any_of(tests.changed, [&](const PairedTest& test) {
+    return IsTime(test.comparison.metric) || context.RecordedInPairs();
+  });
+  const bool required = timed && !context.input.drawn_pairs;
+  result.control = JudgeControl(context, works, tests.identical, required, result.notes);
+  const bool controlled = context.input.drawn_pairs || context.input.control;
+  const auto worse = [&](const PairedTest& test) {
+    return IsTime(test.comparison.metric) &&
+           DecideStage(test.differences.first, test.differences.limit, context.thresholds.suspect_level).worse;
+  };
+  if (!controlled && std::ranges::any_of(tests.identical, worse)) result.complete = false;  // a note tells
+  if (controlled && (!result.control || result.control->passed)) {
+    for (PairedTest& test : tests.identical) {
+      if (IsTime(test.comparison.metric)) tests.changed.push_back(std::move(test));
+    }
+  }
+  JudgePairs(context, std::move(tests.changed), result.control ? &*result.control : nullptr, works);
+}
+
+/// Tiers 1 to 3 of all cases, and the run's own controls.
+void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
+  TimeEqualCode(context, works);
+  if (context.Paired()) JudgeRunOfPairs(context, works, result);
   for (CaseWork& work : works) {
     if (!work.compare_speed) continue;
     if (work.verdict.identical) {

@@ -22,7 +22,6 @@ class TrialRandom {
   explicit TrialRandom(std::uint64_t seed) : engine_(seed) {}
   /// From 0 to count - 1. (The bias of the remainder is below 2^-50 here.)
   std::size_t Below(std::size_t count) { return static_cast<std::size_t>(engine_() % count); }
-  bool Coin() { return Below(2) == 1; }
   /// `size` different numbers under `count`, in random order.
   std::vector<std::size_t> Sample(std::size_t count, std::size_t size);
 

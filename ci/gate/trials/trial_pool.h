@@ -28,8 +28,4 @@ TimingPool PoolOf(const Evidence& data);
 /// A rate with its bounds.
 RuleRate Rate(const std::string& rule, const std::string& question, std::int64_t hits, std::int64_t trials);
 
-/// Rates of other tools' rules on the same processes (docs/evidence/gate.md): same code, same code any of 60, +3 %, +5
-/// %.
-std::vector<RuleRate> PeerRates(const TimingPool& pool, std::int64_t trials, TrialRandom& random);
-
 }  // namespace fa_profile::gate

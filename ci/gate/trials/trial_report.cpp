@@ -1,15 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "fa_profile/gate_trials.h"
 
 namespace fa_profile::gate {
 namespace {
-
-/// Questions with a rate for every rule, each a column.
-constexpr const char* kColumns[] = {"same code", "same code, any of 60", "+3 %", "+5 %"};
 
 /// Two significant digits without an exponent.
 std::string TwoDigitPercent(double ratio) {
@@ -24,37 +20,13 @@ std::string Share(const RuleRate& rate) {
   return TwoDigitPercent(static_cast<double>(rate.hits) / static_cast<double>(rate.trials));
 }
 
-bool IsColumn(const RuleRate& rate) { return std::ranges::find(kColumns, rate.question) != std::end(kColumns); }
-
-std::string RulesTable(const TrialReport& report) {
-  std::string text =
-      fmt::format("{:<26}{:>14}{:>14}{:>10}{:>10}\n", "judged worse", "same code", "any of 60", "at +3 %", "at +5 %");
-  std::vector<std::string> rules;
-  for (const RuleRate& rate : report.rates) {
-    if (IsColumn(rate) && std::ranges::find(rules, rate.rule) == rules.end()) rules.push_back(rate.rule);
-  }
-  for (const std::string& rule : rules) {
-    text += fmt::format("{:<26}", rule);
-    for (const char* column : kColumns) {
-      const auto rate = std::ranges::find_if(
-          report.rates, [&](const RuleRate& each) { return each.rule == rule && each.question == column; });
-      const std::string cell = rate == report.rates.end() ? "-" : Share(*rate);
-      text += fmt::format("{:>{}}", cell, column[0] == 's' ? 14 : 10);
-    }
-    text += '\n';
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string TrialReportText(const TrialReport& report) {
   std::string text = "Error rates of the gate on recorded processes\n";
   for (const std::string& line : report.about) text += line + "\n";
-  text += "\n" + RulesTable(report);
   text += "\nRates of the gate with one-sided 95 % bounds (Clopper and Pearson):\n";
   for (const RuleRate& rate : report.rates) {
-    if (!rate.rule.starts_with("gate")) continue;
     text += fmt::format("  {:<66} {:>7} of {:<8} {:>8}  ({} to {})\n", rate.rule + ": " + rate.question, rate.hits,
                         rate.trials, Share(rate), TwoDigitPercent(rate.low), TwoDigitPercent(rate.high));
   }

@@ -35,7 +35,6 @@ TrialReport RunTrials(const TrialData& data, const TrialOptions& options) {
   run.report.notes = run.pool.left_out;
   AskFalseAlarms(run);
   AskPower(run);
-  std::ranges::move(PeerRates(run.pool, options.power_trials, run.random), std::back_inserter(run.report.rates));
   AskMutants(run);
   return std::move(run.report);
 }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "fa_profile/code_listing.h"
-#include "fa_profile/phase_comparison.h"
 #include "fa_profile/report.h"
 
 namespace fa_profile::exporters {
@@ -27,21 +26,5 @@ void WriteTextSource(std::ostream& out, const std::vector<SourceListing>& listin
 void WriteJsonSource(std::ostream& out, const std::vector<SourceListing>& listings, const ReportOptions& options = {});
 /// A row a source line, or an instruction.
 void WriteCsvSource(std::ostream& out, const std::vector<SourceListing>& listings, const ReportOptions& options = {});
-
-/// Named and inferred phases side by side.
-void WriteTextComparison(std::ostream& out, const std::vector<PhaseComparison>& comparisons,
-                         const ReportOptions& options = {});
-/// docs/report.schema.json, definition `phase_comparison`, describes it.
-void WriteJsonComparison(std::ostream& out, const std::vector<PhaseComparison>& comparisons,
-                         const ReportOptions& options = {});
-
-/// A copy of a source file: in front of each line its share of the samples of `listings`, its phase and its top stall.
-/// `lines`: of SumLines(); those of other files are not looked at. The file's control characters are escaped.
-std::string AnnotatedSource(const SourceText& source, const std::vector<ListedLine>& lines,
-                            const std::vector<SourceListing>& listings);
-
-/// A name for the copy of each file, in their order: letters, digits and "._-" of the file's own name, at most 100
-/// bytes, no two alike in any case of letters, ending in ".txt". It names no folder, whatever the files are called.
-std::vector<std::string> AnnotatedNames(const std::vector<std::string>& files);
 
 }  // namespace fa_profile::exporters

@@ -62,7 +62,4 @@ void WriteTextRanks(std::ostream& out, const RankReport& report, const ReportOpt
 /// docs/report.schema.json, definition `ranks`, describes it.
 void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOptions& options = {});
 
-/// docs/metrics.md: every row of the metric catalogue with its formula and source.
-void WriteMetricsMarkdown(std::ostream& out);
-
 }  // namespace fa_profile::exporters

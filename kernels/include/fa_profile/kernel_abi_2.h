@@ -1,4 +1,4 @@
-/* The C interface of a kernel library, version 2: how any kernel of your own is verified, timed and measured.
+/* The C interface of a kernel library: how any kernel of your own is verified, timed and measured.
  *
  * Describe the kernel by its shape parameters and its tensors, and export the description:
  *
@@ -11,7 +11,7 @@
  *   FA_PROFILE_EXPORT_KERNEL(kKernel)
  *
  * Build it as a shared library and give it to `fa-profile --kernel-lib mine.so --shape m=4096,n=4096`. examples/ has
- * complete ones, and docs/kernels.md the steps. Version 1, kernel_abi.h, describes fp16 attention alone.
+ * complete ones, and docs/kernels.md the steps.
  *
  * Ownership: the library owns what the description points to, and keeps it unchanged while it is loaded. fa-profile
  * owns every array and pointer that it passes to a function; they are valid during the call, device memory until the
@@ -36,7 +36,7 @@ extern "C" {
 #define FA_PROFILE_ZERO
 #endif
 
-#define FA_PROFILE_KERNEL_ABI_2_VERSION 2u
+#define FA_PROFILE_KERNEL_ABI_2_VERSION 2u /* a library of another version is refused by name */
 
 /* Limits of a description; more is an error. */
 #define FA_PROFILE_MOST_PARAMETERS 32u

@@ -54,21 +54,16 @@ std::unique_ptr<Workload> MakeGateReference();
 /// What is known of a library's kernel without running its code.
 struct LibraryIdentity {
   std::string kernel;
-  std::vector<KernelParameter> parameters;  ///< of version 2; empty: version 1, which takes attention shapes
-  std::vector<std::string> tensors;         ///< of version 2, in words: "a: fp16 (m,k), input"
+  std::vector<KernelParameter> parameters;
+  std::vector<std::string> tensors;  ///< in words: "a: fp16 (m,k), input"
 };
 
-/// Opens a kernel library (kernel_abi.h, kernel_abi_2.h). `files`: of the user's, "TENSOR=FILE". Throws Error that
-/// names the library and what is wrong: not found, not a shared library, which symbol is missing, which ABI version it
-/// speaks, a bad name or description.
-std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path, const std::vector<std::string>& files = {});
-
-LibraryIdentity IdentityOf(const Kernel& kernel);
-
-/// The kernel of a library whose identity is known, from a child process that loaded it (library_child.h). The library
-/// is loaded into this process when the kernel is first asked about a shape; the same errors come then.
-std::unique_ptr<Kernel> NamedKernelLibrary(const std::string& path, const LibraryIdentity& identity,
-                                           const std::vector<std::string>& files = {});
+/// The kernel of a library (kernel_abi_2.h) whose identity is known, from a child process that loaded it
+/// (library_child.h). `files`: of the user's, "TENSOR=FILE". The library is loaded into this process when the kernel is
+/// first asked about a shape. That throws Error that names the library and what is wrong: not found, not a shared
+/// library, which symbol is missing, another version of the interface, a bad name or description.
+std::unique_ptr<Kernel> LibraryKernel(const std::string& path, const LibraryIdentity& identity,
+                                      const std::vector<std::string>& files = {});
 
 /// A kernel and the shape to run it at, or why it does not take the shape that was asked for.
 struct KernelAtShape {
@@ -79,10 +74,10 @@ struct KernelAtShape {
 /// Every kernel at every shape, by shape; without shapes, every kernel at its own. Runs no code of a library.
 std::vector<KernelAtShape> KernelsAtShapes(const std::vector<const Kernel*>& kernels, const std::vector<Shape>& shapes);
 
-/// Compares `kernel` with its float64 reference on `draws` fresh random inputs (seeds seed, seed+1, ...): every output
-/// poisoned before, and each element within the tolerance, of attention |error| <= 1e-3 + 1e-3*|reference|. Never
-/// throws for a wrong or failing kernel: that is a result. Throws Error when the comparison itself cannot be made (no
-/// device, no memory). `case_id` of the result is 0. `progress(done)` is called after each draw; may be empty.
+/// Compares an attention kernel with its float64 reference on `draws` fresh random inputs (seeds seed, seed+1, ...):
+/// the output poisoned before, and each element within |error| <= 1e-3 + 1e-3*|reference|. Never throws for a wrong or
+/// failing kernel: that is a result. Throws Error when the comparison itself cannot be made (no device, no memory, a
+/// library's kernel). `case_id` of the result is 0. `progress(done)` is called after each draw; may be empty.
 Verification Verify(const Kernel& kernel, const Shape& shape, int draws, std::uint64_t seed,
                     const std::function<void(int)>& progress = {});
 

@@ -10,7 +10,7 @@
 
 namespace fa_profile {
 
-/// The process in which the code of a kernel library of version 2 runs, as the judge (profiler/judge) sees it: it
+/// The process in which the code of a kernel library runs, as the judge (profiler/judge) sees it: it
 /// answers messages on ChildSession::kChannel until the channel closes. Messages are JSON objects; "do" names the task:
 ///
 ///   device, device                  -> makes the CUDA context; first, it runs before the library is loaded
@@ -46,7 +46,10 @@ struct LibraryStatement {
 };
 
 std::string ToMessage(const LibraryStatement& statement);
-/// Throws Error: not such a message.
+/// Throws Error: the message has one, or is not such a message.
 LibraryStatement StatementFromMessage(const std::string& message);
+
+/// The message with what a library says of itself, or why it cannot be loaded: loads it into this process.
+std::string DescribeKernelLibrary(const std::string& library, const std::vector<std::string>& files);
 
 }  // namespace fa_profile

@@ -115,73 +115,113 @@ std::optional<std::int64_t> ConstantParts::OfDefinition(std::uint32_t instructio
   return known_[instruction];
 }
 
+// The operands of an integer instruction that are read: without those that it writes, and without predicates before the
+// first of them.
+class ConstantParts::Sources {
+ public:
+  Sources(ConstantParts& parts, std::uint32_t instruction, int depth)
+      : parts_(parts), instruction_(instruction), depth_(depth) {
+    texts_ = SplitOperands(parts.function_.instructions[instruction].operands);
+    const bool predicate_first = !texts_.empty() && IsPredicateOperand(texts_.front());
+    for (int i = 0; i < (predicate_first ? 2 : 1) && !texts_.empty(); ++i) texts_.erase(texts_.begin());
+    while (!texts_.empty() && IsPredicateOperand(texts_.front())) texts_.erase(texts_.begin());
+  }
+
+  std::size_t size() const { return texts_.size(); }
+  std::string_view Text(std::size_t i) const { return i < texts_.size() ? texts_[i] : std::string_view(); }
+  std::optional<std::int64_t> Constant(std::size_t i) const { return Immediate(Text(i)); }
+  /// The constant part of the operand; 0: there is no such operand.
+  std::int64_t Part(std::size_t i) const {
+    return i < texts_.size() ? parts_.OfOperand(instruction_, texts_[i], depth_) : 0;
+  }
+
+ private:
+  ConstantParts& parts_;
+  std::uint32_t instruction_;
+  int depth_;
+  std::vector<std::string_view> texts_;
+};
+
 std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
   using enum sass::IntegerOp;
-  const Instruction& instruction = function_.instructions[index];
-  std::vector<std::string_view> texts = SplitOperands(instruction.operands);
-  const bool predicate_first = !texts.empty() && IsPredicateOperand(texts.front());
-  for (int i = 0; i < (predicate_first ? 2 : 1) && !texts.empty(); ++i) texts.erase(texts.begin());
-  while (!texts.empty() && IsPredicateOperand(texts.front())) texts.erase(texts.begin());
-  const auto text = [&](std::size_t i) { return i < texts.size() ? texts[i] : std::string_view(); };
-  const auto value = [&](std::size_t i) { return i < texts.size() ? OfOperand(index, texts[i], depth) : 0; };
-
-  switch (sass::IntegerOpOf(instruction.opcode)) {
-    case kSelect: {
-      const std::int64_t first = value(0);
-      if (rule_ == Rule::kOnlyKnown) now_uncertain_ = now_uncertain_ || first != value(1);
-      return first;
-    }
+  const Sources sources(*this, index, depth);
+  switch (sass::IntegerOpOf(function_.instructions[index].opcode)) {
+    case kSelect:
+      return OfSelect(sources);
     case kCopy:
     case kMinimum:
-      return value(0);
-    case kAdd: {
-      std::int64_t sum = 0;
-      for (std::size_t i = 0; i < 3; ++i) {
-        if (!IsPredicateOperand(text(i))) sum += value(i);
-      }
-      return sum;
-    }
-    case kMultiplyAdd: {
-      const std::int64_t added = value(2);
-      if (IsZeroRegister(text(0)) || IsZeroRegister(text(1))) return added;
-      for (const auto& [factor, constant] : {std::pair<std::size_t, std::size_t>{0, 1}, {1, 0}}) {
-        const auto times = Immediate(text(constant));
-        if (times && *times != 1 && rule_ == Rule::kOnlyKnown) return added;
-        if (times) return Wrap(value(factor) * Wrap(*times)) + added;
-      }
-      return added;  // what is left out is scaled
-    }
-    case kShiftAdd: {
-      const std::int64_t shift = Immediate(text(2)).value_or(0) & 31;
-      if (shift > 0 && rule_ == Rule::kOnlyKnown) return value(1);
-      return Wrap(value(0) * (std::int64_t{1} << shift)) + value(1);
-    }
-    case kShift: {
-      const auto shift = Immediate(text(1));
-      if (rule_ == Rule::kOnlyKnown) return Unknown();
-      return shift ? Wrap(value(0) * (std::int64_t{1} << (*shift & 31))) : 0;
-    }
-    case kLogic: {
-      // By truth table: "-x & 0x3ff", which aligns, is 0 of an aligned x, and "x | 0x14000" adds.
-      const auto table = Immediate(text(3));
-      if (table == 0xc0 || table == 0xfc) {
-        const std::int64_t a = value(0);
-        const std::int64_t b = value(1);
-        if (table == 0xfc) return a | b;
-        if ((a != 0 || Immediate(text(0))) && (b != 0 || Immediate(text(1)))) return a & b;
-      }
-      if (rule_ == Rule::kOnlyKnown) return Unknown();
-      std::int64_t largest = 0;
-      for (std::size_t i = 0; i < std::min<std::size_t>(3, texts.size()); ++i) {
-        if (Immediate(texts[i])) continue;  // a mask
-        const std::int64_t part = value(i);
-        if (std::abs(part) > std::abs(largest)) largest = part;
-      }
-      return largest;
-    }
+      return sources.Part(0);
+    case kAdd:
+      return OfAdd(sources);
+    case kMultiplyAdd:
+      return OfMultiplyAdd(sources);
+    case kShiftAdd:
+      return OfShiftAdd(sources);
+    case kShift:
+      return OfShift(sources);
+    case kLogic:
+      return OfLogic(sources);
     default:
       return Unknown();
   }
+}
+
+std::int64_t ConstantParts::OfSelect(const Sources& sources) {
+  const std::int64_t first = sources.Part(0);
+  if (rule_ == Rule::kOnlyKnown) now_uncertain_ = now_uncertain_ || first != sources.Part(1);
+  return first;
+}
+
+std::int64_t ConstantParts::OfAdd(const Sources& sources) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!IsPredicateOperand(sources.Text(i))) sum += sources.Part(i);
+  }
+  return sum;
+}
+
+std::int64_t ConstantParts::OfMultiplyAdd(const Sources& sources) {
+  const std::int64_t added = sources.Part(2);
+  if (IsZeroRegister(sources.Text(0)) || IsZeroRegister(sources.Text(1))) return added;
+  for (const auto& [factor, constant] : {std::pair<std::size_t, std::size_t>{0, 1}, {1, 0}}) {
+    const auto times = sources.Constant(constant);
+    if (times && *times != 1 && rule_ == Rule::kOnlyKnown) return added;
+    if (times) return Wrap(sources.Part(factor) * Wrap(*times)) + added;
+  }
+  return added;  // what is left out is scaled
+}
+
+std::int64_t ConstantParts::OfShiftAdd(const Sources& sources) {
+  const std::int64_t shift = sources.Constant(2).value_or(0) & 31;
+  if (shift > 0 && rule_ == Rule::kOnlyKnown) return sources.Part(1);
+  return Wrap(sources.Part(0) * (std::int64_t{1} << shift)) + sources.Part(1);
+}
+
+std::int64_t ConstantParts::OfShift(const Sources& sources) {
+  if (rule_ == Rule::kOnlyKnown) return Unknown();
+  const auto shift = sources.Constant(1);
+  return shift ? Wrap(sources.Part(0) * (std::int64_t{1} << (*shift & 31))) : 0;
+}
+
+// By truth table: "-x & 0x3ff", which aligns, is 0 of an aligned x, and "x | 0x14000" adds.
+std::int64_t ConstantParts::OfLogic(const Sources& sources) {
+  constexpr std::int64_t kAnd = 0xc0;
+  constexpr std::int64_t kOr = 0xfc;
+  const auto table = sources.Constant(3);
+  if (table == kAnd || table == kOr) {
+    const std::int64_t a = sources.Part(0);
+    const std::int64_t b = sources.Part(1);
+    if (table == kOr) return a | b;
+    if ((a != 0 || sources.Constant(0)) && (b != 0 || sources.Constant(1))) return a & b;
+  }
+  if (rule_ == Rule::kOnlyKnown) return Unknown();
+  std::int64_t largest = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, sources.size()); ++i) {
+    if (sources.Constant(i)) continue;  // a mask
+    const std::int64_t part = sources.Part(i);
+    if (std::abs(part) > std::abs(largest)) largest = part;
+  }
+  return largest;
 }
 
 std::int64_t ConstantParts::Unknown() {

@@ -43,6 +43,13 @@ class ConstantParts {
   std::optional<std::int64_t> OfValue(Value value, int depth);
   std::optional<std::int64_t> OfDefinition(std::uint32_t instruction, int depth);
   std::int64_t OfInstruction(std::uint32_t instruction, int depth);
+  class Sources;
+  std::int64_t OfSelect(const Sources& sources);
+  std::int64_t OfAdd(const Sources& sources);
+  std::int64_t OfMultiplyAdd(const Sources& sources);
+  std::int64_t OfShiftAdd(const Sources& sources);
+  std::int64_t OfShift(const Sources& sources);
+  std::int64_t OfLogic(const Sources& sources);
   std::int64_t Unknown();
   std::int64_t OfOperand(std::uint32_t instruction, std::string_view text, int depth);
 

@@ -145,6 +145,138 @@ class RegisterState {
   std::vector<Partial> partials_;
 };
 
+/// Follows what registers hold through the blocks of a function.
+class DefinitionReader {
+ public:
+  DefinitionReader(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget)
+      : operands_(operands), flow_(flow), budget_(budget), after_(flow.graph.blocks.size()), uses_of_(operands.size()) {
+    SlotSet used;
+    for (const Operands& instruction : operands) {
+      for (const Use& use : instruction.uses) used.set(use.slot);
+      for (const Slot slot : instruction.definitions) used.set(slot);
+    }
+    for (Slot slot = 0; slot < kSlots; ++slot) {
+      if (!used[slot]) continue;
+      place_[slot] = static_cast<std::uint16_t>(slots_.size());
+      slots_.push_back(slot);
+    }
+  }
+
+  /// False: the budget is exhausted, and what was found is incomplete.
+  bool Read() {
+    if (!budget_.Spend(kStateCost * after_.size() * slots_.size())) return false;
+    const std::vector<BlockSlots> block_slots = Liveness(operands_, flow_, budget_);
+    for (const std::size_t block : flow_.order) {
+      std::vector<Value> before(slots_.size(), kNoValue);
+      if (!ValuesBefore(block, block_slots[block].live_in, before)) return false;
+      RegisterState state(std::move(before), place_, joins, operands_.size());
+      for (std::size_t i = flow_.graph.blocks[block].first; i < flow_.graph.blocks[block].end; ++i) {
+        if (!ReadInstruction(i, state)) return false;
+      }
+      after_[block] = state.Take();
+    }
+    FillJoins();
+    SortUses();
+    return true;
+  }
+
+  // What Values keeps.
+  std::vector<Value> order;
+  std::vector<std::vector<Value>> joins;
+  std::vector<ValueUse> uses;
+  std::vector<std::uint32_t> first_use;
+
+ private:
+  // A join of what the blocks before it leave, to be filled in when all of them were read.
+  struct PendingJoin {
+    std::size_t block;
+    std::size_t place;
+    std::size_t join;
+  };
+
+  Value JoinValue(std::size_t join) const { return static_cast<Value>(operands_.size() + join); }
+
+  bool ValuesBefore(std::size_t block, const SlotSet& live, std::vector<Value>& values) {
+    const std::vector<std::size_t>& before = flow_.value_predecessors[block];
+    if (before.size() == 1 && block != 0 && !after_[before[0]].empty()) {
+      values = after_[before[0]];
+      return true;
+    }
+    for (std::size_t place = 0; place < slots_.size() && !before.empty(); ++place) {
+      if (!live[slots_[place]]) continue;
+      if (!budget_.Spend(kJoinCost + before.size())) return false;
+      pending_.push_back({block, place, joins.size()});
+      values[place] = JoinValue(joins.size());
+      order.push_back(values[place]);
+      joins.emplace_back();
+    }
+    return true;
+  }
+
+  bool ReadInstruction(std::size_t index, RegisterState& state) {
+    const Operands& instruction = operands_[index];
+    uses_of_[index].begin = static_cast<std::uint32_t>(uses.size());
+    order.push_back(static_cast<Value>(index));
+    const std::size_t joins_before = joins.size();
+    if (!instruction.never) {
+      const std::size_t operand_count = instruction.uses.size() + instruction.definitions.size();
+      if (!budget_.Spend(operand_count * (1 + state.partials()))) return false;
+      for (const Use& use : instruction.uses) AddUse(index, use, state.Read(use, instruction.guard));
+      for (const Slot slot : instruction.definitions) {
+        if (state.Define(slot, static_cast<Value>(index), instruction.guard) && !budget_.Spend(kJoinCost)) return false;
+        if (IsPredicate(slot)) state.Forget(slot);
+      }
+    }
+    for (std::size_t join = joins_before; join < joins.size(); ++join) order.push_back(JoinValue(join));
+    uses_of_[index].end = static_cast<std::uint32_t>(uses.size());
+    return true;
+  }
+
+  // Several registers of one value are one use in each role.
+  void AddUse(std::size_t index, const Use& use, Value value) {
+    const auto same = [&](const ValueUse& other) { return other.value == value && other.role == use.role; };
+    const auto first = uses.begin() + uses_of_[index].begin;
+    if (value != kNoValue && std::find_if(first, uses.end(), same) == uses.end()) {
+      uses.push_back({value, use.slot, use.role});
+    }
+  }
+
+  void FillJoins() {
+    for (const PendingJoin& join : pending_) {
+      for (const std::size_t before : flow_.value_predecessors[join.block]) {
+        if (after_[before].empty() || after_[before][join.place] == kNoValue) continue;
+        joins[join.join].push_back(after_[before][join.place]);
+      }
+    }
+  }
+
+  // In the order of instructions; blocks that never run have no uses.
+  void SortUses() {
+    std::vector<ValueUse> sorted;
+    sorted.reserve(uses.size());
+    first_use.reserve(operands_.size() + 1);
+    for (const auto& [begin, end] : uses_of_) {
+      first_use.push_back(static_cast<std::uint32_t>(sorted.size()));
+      sorted.insert(sorted.end(), uses.begin() + begin, uses.begin() + end);
+    }
+    uses = std::move(sorted);
+  }
+
+  struct Range {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+
+  const std::vector<Operands>& operands_;
+  const Flow& flow_;
+  StepBudget& budget_;
+  std::array<std::uint16_t, kSlots> place_{};  // of a slot in slots_
+  std::vector<Slot> slots_;                    // those that the function uses
+  std::vector<PendingJoin> pending_;
+  std::vector<std::vector<Value>> after_;  // by block and place; empty: not read yet
+  std::vector<Range> uses_of_;             // by instruction, in `uses`
+};
+
 }  // namespace
 
 Values::Values(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget)
@@ -157,90 +289,12 @@ Values::Values(const std::vector<Operands>& operands, const Flow& flow, StepBudg
 }
 
 void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget) {
-  const std::size_t count = flow.graph.blocks.size();
-  SlotSet used;
-  for (const Operands& instruction : operands) {
-    for (const Use& use : instruction.uses) used.set(use.slot);
-    for (const Slot slot : instruction.definitions) used.set(slot);
-  }
-  std::array<std::uint16_t, kSlots> place{};
-  std::vector<Slot> slots;
-  for (Slot slot = 0; slot < kSlots; ++slot) {
-    if (!used[slot]) continue;
-    place[slot] = static_cast<std::uint16_t>(slots.size());
-    slots.push_back(slot);
-  }
-  if (!budget.Spend(kStateCost * count * slots.size())) return;
-  const std::vector<BlockSlots> block_slots = Liveness(operands, flow, budget);
-
-  struct PendingJoin {
-    std::size_t block;
-    std::size_t place;
-    std::size_t join;
-  };
-  std::vector<PendingJoin> pending;
-  std::vector<std::vector<Value>> out(count);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> where(instructions_, {0, 0});  // of the uses: begin, end
-  for (const std::size_t block : flow.order) {
-    std::vector<Value> in(slots.size(), kNoValue);
-    const std::vector<std::size_t>& before = flow.value_predecessors[block];
-    if (before.size() == 1 && block != 0 && !out[before[0]].empty()) {
-      in = out[before[0]];
-    } else if (!before.empty()) {
-      for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (!block_slots[block].live_in[slots[i]]) continue;
-        if (!budget.Spend(kJoinCost + before.size())) return;
-        pending.push_back({block, i, joins_.size()});
-        in[i] = static_cast<Value>(instructions_ + joins_.size());
-        order_.push_back(in[i]);
-        joins_.emplace_back();
-      }
-    }
-    RegisterState state(std::move(in), place, joins_, instructions_);
-    for (std::size_t i = flow.graph.blocks[block].first; i < flow.graph.blocks[block].end; ++i) {
-      const Operands& instruction = operands[i];
-      where[i].first = static_cast<std::uint32_t>(uses_.size());
-      order_.push_back(static_cast<Value>(i));
-      const std::size_t joins_before = joins_.size();
-      if (!instruction.never) {
-        const std::size_t operand_count = instruction.uses.size() + instruction.definitions.size();
-        if (!budget.Spend(operand_count * (1 + state.partials()))) return;
-        for (const Use& use : instruction.uses) {
-          const Value value = state.Read(use, instruction.guard);
-          const auto same = [&](const ValueUse& other) { return other.value == value && other.role == use.role; };
-          const auto first = uses_.begin() + where[i].first;
-          if (value != kNoValue && std::find_if(first, uses_.end(), same) == uses_.end()) {
-            uses_.push_back({value, use.slot, use.role});
-          }
-        }
-        for (const Slot slot : instruction.definitions) {
-          if (state.Define(slot, static_cast<Value>(i), instruction.guard) && !budget.Spend(kJoinCost)) return;
-          if (IsPredicate(slot)) state.Forget(slot);
-        }
-      }
-      for (std::size_t join = joins_before; join < joins_.size(); ++join) {
-        order_.push_back(static_cast<Value>(instructions_ + join));
-      }
-      where[i].second = static_cast<std::uint32_t>(uses_.size());
-    }
-    out[block] = state.Take();
-  }
-  for (const PendingJoin& join : pending) {
-    for (const std::size_t before : flow.value_predecessors[join.block]) {
-      if (!out[before].empty() && out[before][join.place] != kNoValue) {
-        joins_[join.join].push_back(out[before][join.place]);
-      }
-    }
-  }
-  // In the order of instructions; blocks that never run have no uses.
-  std::vector<ValueUse> sorted;
-  sorted.reserve(uses_.size());
-  first_use_.reserve(instructions_ + 1);
-  for (const auto& [begin, end] : where) {
-    first_use_.push_back(static_cast<std::uint32_t>(sorted.size()));
-    sorted.insert(sorted.end(), uses_.begin() + begin, uses_.begin() + end);
-  }
-  uses_ = std::move(sorted);
+  DefinitionReader reader(operands, flow, budget);
+  (void)reader.Read();  // what is missing, the budget tells
+  order_ = std::move(reader.order);
+  joins_ = std::move(reader.joins);
+  uses_ = std::move(reader.uses);
+  first_use_ = std::move(reader.first_use);
 }
 
 // A join of one value, and of itself in a loop, is that value.

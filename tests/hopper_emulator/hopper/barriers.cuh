@@ -12,7 +12,7 @@ namespace {
 
 using Mbarrier = std::uint64_t;
 
-enum class WaitFor : int { kNothing, kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
+enum class WaitFor : int { kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
 
 inline emulator::Mbarrier& Find(const Mbarrier* barrier) {
   return emulator::BarrierAt(emulator::ThisBlock(), SharedAddress(barrier));
@@ -40,11 +40,12 @@ inline void ArriveExpecting(Mbarrier* barrier, unsigned bytes) {
   Find(barrier).bytes += bytes;
   Arrive(barrier);
 }
-inline void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
+inline void Wait(Mbarrier* barrier, unsigned parity, WaitFor what) {
+  static constexpr const char* kNames[] = {
+      "a full Q", "a full K", "a full V", "an empty Q", "an empty K", "an empty V", "parts of other blocks"};
   emulator::Mbarrier& found = Find(barrier);
-  emulator::WaitUntil([&] { return found.phase % 2 != parity; }, "an mbarrier");
+  emulator::WaitUntil([&] { return found.phase % 2 != parity; }, kNames[static_cast<int>(what)]);
 }
-inline StuckReport TakeStuckWait() { return {}; }
 
 template <int kThreads>
 void NamedArrive(int id) {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fa_profile::help {
@@ -18,8 +17,13 @@ struct KnownValues {
   std::set<std::string, std::less<>> texts;
 };
 
-/// What completes the command lines of `app` in a shell: "bash", "zsh" or "fish". `version`: of the program.
-std::string Completion(const CLI::App& app, const std::string& shell, std::string_view version,
-                       const KnownValues& values);
+/// What may come in place of the last of `words`, which follow the program's name. A line "words", "folders", or
+/// "files" with the ends of their names (none: all files); then a line for each word, which may have a tab and a
+/// description.
+std::string Complete(const CLI::App& app, const std::vector<std::string>& words, const KnownValues& values);
+
+/// What completes the command lines of the program `name` in a shell ("bash", "zsh", "fish"): it runs `program complete
+/// =WORD...`, for what Complete() gives.
+std::string CompletionScript(const std::string& name, const std::string& shell, const std::string& program);
 
 }  // namespace fa_profile::help

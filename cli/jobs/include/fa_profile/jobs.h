@@ -19,7 +19,7 @@ struct KernelChoice {
   std::string pattern;  ///< regular expression; empty: all
   std::vector<std::string> libraries;
   std::vector<std::string> tensor_files;  ///< of the libraries' kernels: "TENSOR=FILE"
-  std::vector<Shape> shapes;              ///< empty: the default of the job; of a library with parameters, its own
+  std::vector<Shape> shapes;              ///< empty: the default of the job; of a library, its own
 };
 
 /// A kernel in Python, and how it is run.
@@ -36,7 +36,6 @@ struct PythonOptions {
 struct MetricChoice {
   std::string set = "full";
   std::vector<std::string> names;  ///< --metrics; replaces the set
-  std::string section_folder;
   std::string phases = "auto";  ///< "on", "off", or "auto": with the sets full, detailed and phases
 };
 
@@ -155,9 +154,8 @@ struct VerifyPythonJob {
 /// The same of a function in Python, with its own reference; in every build.
 Correctness VerifyPythonKernel(const VerifyPythonJob& job);
 
-/// The child process that loads one kernel library for its parent (library_child.h), and verifies its kernel at the
-/// shape, if there is one.
-[[noreturn]] void RunKernelLibrary(const VerifyJob& job);
+/// The child process that loads one kernel library for its parent (library_child.h).
+[[noreturn]] void DescribeKernelLibrary(const KernelChoice& kernels);
 
 /// The child process that runs a kernel library's code for the judge (library_server.h).
 [[noreturn]] void ServeKernelLibrary(const KernelChoice& kernels);

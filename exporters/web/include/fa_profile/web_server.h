@@ -50,6 +50,9 @@ struct WebCounts {
 /// With a web config file it checks TLS, client certificates and basic authentication before anything else. It reads
 /// the file, and the files named in it, again when they change; files that cannot be used are logged once and change
 /// nothing.
+///
+///   WebServer server(options, [](const WebRequest& request) { return TextReply(200, request.path); });
+///   std::cout << "port " << server.port() << '\n';
 class WebServer {
  public:
   /// Called from several threads at once, for GET and HEAD; other methods get 405, those with a body 413, and

@@ -34,6 +34,8 @@ std::vector<std::string> MetricsForAnalysis();
 /// than `min_ratio`, by what the samples of its times and phases explain, or, of a share, by a hundredth; a
 /// deterministic one by less than half a percent. Else a catalogue metric with a polarity is "better" or "worse", but a
 /// phase's count that moved by less than half a percent of the kernel's is "changed". Phases are compared by name.
+///   const Profile before = Analyze(store::RecordingReader("a.fap").Load());
+///   const ProfileDiff diff = Diff(before, Analyze(store::RecordingReader("b.fap").Load()));
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
 
 /// Sets recordings of one program side by side: names of their files and profiles, one or more, each with a `program`.

@@ -21,6 +21,9 @@ using Lookup = std::function<std::optional<double>(const std::string& name)>;
 ///
 /// Evaluation never invents a number: a name without a value, a division by zero and a result that is not finite all
 /// give nothing.
+///
+///   const Expression formula("dram__bytes.sum / timing.median | launch.bytes");
+///   const std::optional<double> value = formula.Evaluate([&](const std::string& name) { return Find(name); });
 class Expression {
  public:
   /// Throws Error with the position of the first character that does not fit.

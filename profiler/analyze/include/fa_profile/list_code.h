@@ -33,8 +33,4 @@ SourceListing ListLines(const InstructionListing& listing);
 /// Keeps the first `limit` lines or instructions.
 void KeepHottest(SourceListing& listing, std::size_t limit);
 
-/// Samples, phases and stalls of several listings, summed by file and line; by file, then by line. Shares are of the
-/// samples of all. Counts are absent: those of different calls do not add up to anything.
-std::vector<ListedLine> SumLines(const std::vector<SourceListing>& listings);
-
 }  // namespace fa_profile::analyze

@@ -31,16 +31,9 @@ MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> met
 /// Where validated plans are kept: $XDG_CACHE_HOME/fa-profile or ~/.cache/fa-profile; empty when neither is set.
 std::string PlanCacheFolder();
 
-/// The metrics that a run asks for.
-struct MetricRequest {
-  std::vector<std::string> metrics;  ///< CUPTI names; empty: those of the set
-  std::string section_folder;  ///< of an installed Nsight Compute, read instead of the built-in sets; may be empty
-  std::string set;             ///< "full"
-};
-
-/// The metrics of `request` for this device. The built-in set "full" has, besides Nsight Compute's metrics, every
-/// counter that our catalogue reads. Throws Error: unknown set, a section folder that cannot be read.
-MetricSet WantedMetrics(const MetricRequest& request, const Device& device);
+/// `metrics`, CUPTI names, or if there are none those of the set for this device. The set "full" has, besides Nsight
+/// Compute's metrics, every counter that our catalogue reads. Throws Error: unknown set.
+MetricSet WantedMetrics(const std::vector<std::string>& metrics, const std::string& set_name, const Device& device);
 
 /// Evaluates decoded counter data images. Needs no GPU. One per chip; keeps a host object open. One thread.
 /// Images must be whole, as CUPTI made them: CUPTI trusts them, and a damaged one can crash it. Check what you read

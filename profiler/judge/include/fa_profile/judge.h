@@ -27,7 +27,7 @@ struct PythonCase {
 };
 
 struct Question {
-  std::string library;             ///< of version 2 of the kernel interface; empty: `in_python`
+  std::string library;             ///< empty: `in_python`
   std::vector<std::string> files;  ///< of tensors: "TENSOR=FILE"
   std::vector<ShapeParameter> parameters;
   int device = 0;

@@ -24,6 +24,8 @@ std::string RequireNvdisasm();
 /// `crc` is put into each function. Runs the program `nvdisasm` for at most two minutes, and once more where it fails
 /// with -json: for text. Throws Error when the bytes are not a cubin, and when nvdisasm is missing, does not know the
 /// architecture, or fails.
+///   for (const DeviceFunction& function : Disassemble(bytes_of_cubin, 0, RequireNvdisasm()))
+///     std::cout << function.name << ": " << function.instructions.size() << " instructions\n";
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted = {});
 

@@ -24,6 +24,9 @@ namespace fa_profile::store {
 /// writer's. After an Error of the disk the writer takes nothing more. A piece that a recording cannot hold (a value
 /// that is not finite, an id twice, a reference to what was not written: see docs/recording.md) is refused by an Error
 /// and leaves the writer as it was. Texts are stored as UTF-8; bytes that are not become U+FFFD.
+///   RecordingWriter writer("run.fap");
+///   writer.Write(session);
+///   writer.Finish();
 class RecordingWriter final : public RecordingSink {
  public:
   /// `overwrite`: replace an existing file at Finish(); otherwise an existing `path` is an error at once.
@@ -66,6 +69,8 @@ struct LoadOptions {
 /// Reads a recording file (or the `.part` of a killed run). Bad files (truncated, foreign, newer schema, corrupt) give
 /// one Error that says which, whatever bytes they hold. Never writes to the file, except SQLite's own recovery of a
 /// killed run's `.part`. Reading takes memory and time in proportion to the file. Used from one thread.
+///   const Recording recording = RecordingReader("run.fap").Load();
+///   for (const Case& one : recording.cases) std::cout << one.kernel << '\n';
 class RecordingReader {
  public:
   explicit RecordingReader(const std::string& path);

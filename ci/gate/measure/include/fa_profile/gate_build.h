@@ -7,7 +7,7 @@
 
 namespace fa_profile::gate {
 
-/// A build that can be measured: a fa-profile program with its ladder, a kernel library (kernel_abi.h), which this
+/// A build that can be measured: a fa-profile program with its ladder, a kernel library (kernel_abi_2.h), which this
 /// program loads, or a kernel in Python (docs/python-kernels.md), which this program runs.
 struct GateBuild {
   std::string path;       ///< as given

@@ -9,9 +9,9 @@
 
 namespace fa_profile::gate {
 
-/// How often a rule was right, on recorded data.
+/// How often the gate was right, on recorded data.
 struct RuleRate {
-  std::string rule;      ///< "gate", "fixed 5 %", "t-test 0.99 on history", "Mann-Whitney, two jobs", ...
+  std::string rule;      ///< "gate", or what is left out of it
   std::string question;  ///< "same code", "same code, any of 60", "+3 %", "mutant ...", ...
   std::int64_t hits = 0;
   std::int64_t trials = 0;

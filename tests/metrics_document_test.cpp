@@ -1,19 +1,22 @@
+// docs/metrics.md: every row of the metric catalogue with its formula and source.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <ostream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "fa_profile/edit_text.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/metric_catalogue.h"
-#include "fa_profile/report.h"
 #include "fa_profile/stall_reasons.h"
+#include "test_files.h"
 
-namespace fa_profile::exporters {
+namespace fa_profile::exporters::metrics_document_test {
 namespace {
 
 constexpr const char* kIntroduction = R"(# Metrics
@@ -156,15 +159,16 @@ void WriteExported(std::ostream& out) {
   }
 }
 
-}  // namespace
-
-void WriteMetricsMarkdown(std::ostream& out) {
+TEST(MetricsDocumentTest, IsUpToDate) {
+  std::ostringstream out;
   out << kIntroduction;
   WriteMetrics(MetricCatalogue(), out);
   out << kPhaseIntroduction;
   WriteMetrics(PhaseCatalogue(), out);
   WriteStalls(out);
   WriteExported(out);
+  ExpectGolden("docs/metrics.md", out.str());
 }
 
-}  // namespace fa_profile::exporters
+}  // namespace
+}  // namespace fa_profile::exporters::metrics_document_test
