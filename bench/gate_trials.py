@@ -15,6 +15,11 @@ mutants; assemble -o ci/gate/data/h200-trials.json; fa-profile gate selftest. Mo
 the model: same --sets 15 --recordings 1 -o more.json, then extend. CHOSEN replaces --choose. Write the new rates into
 ci/gate/data/error-rate.json (cli_gate_test compares it with the selftest), docs/evidence/gate.md and README.md. What
 takes long saves what it has after every few processes, and stops before --seconds (560) are over.
+
+The file has `same_code`, evidence of at least 66 timing processes of the same cases, one of at least 10 us (better:
+200); `more_same_code` of other GPUs, for independent runs; `mutants` with 8 pairs each (better: 22); all in the order in
+which they ran. `facts` name a mutant, its original, the phase that was made worse, and whether code or counters alone
+must find it: {"kernel":"mma_softmax_5","base":"mma","phase":"softmax","faster_tiers":false}.
 """
 
 import argparse

@@ -171,7 +171,7 @@ PmReadings CuptiPmSampler::Take() {
     decoded.pCounterDataImage = image_.data();
     decoded.counterDataImageSize = image_.size();
     const CUptiResult result = cuptiPmSamplingDecodeData(&decoded);
-    // CUPTI 13.0 says so of a buffer that is over-full, and the object cannot be started any more.
+    // The result of CUPTI 13.0 for a buffer that ran over; the object cannot be started any more.
     if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
       taken.buffer_full = true;
       Disable();

@@ -110,7 +110,7 @@ bool LaunchGate::HasStack() {
   return has;
 }
 
-// PC sampling may do so in the driver's call itself, and cannot be ended here. So what is to be done is said before.
+// PC sampling may do so in the driver's call itself, and cannot be ended here: a notice names the cure beforehand.
 void LaunchGate::WarnOfSmallStack() noexcept {
   if (warned_of_stack_ || StackRoom() >= kLeastStackRoom) return;
   warned_of_stack_ = true;
