@@ -17,6 +17,7 @@
 #include "fa_profile/lint.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/opcodes.h"
 #include "fa_profile/phase_map.h"
 #include "fa_profile/recording_file.h"
@@ -97,7 +98,7 @@ class Names {
 
 /// What a program without CUDA knows of the ladder: it has a recording of it.
 void ListBundledKernels(const jobs::Wanted& wanted) {
-  std::cerr << "fa-profile: built without CUDA: these are the kernels of the bundled recording\n";
+  Notice("built without CUDA: these are the kernels of the bundled recording");
   store::LoadOptions no_metrics;
   no_metrics.metrics.emplace();
   std::map<std::string, std::string> shapes;

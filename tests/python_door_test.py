@@ -57,7 +57,7 @@ class DoorTest(unittest.TestCase):
         return end.stderr
 
     def test_a_right_kernel_passes(self):
-        end = self.run_program("verify", "--kernel-py", "kernel.py:double", "--draws", "2")
+        end = self.run_program("verify", "--kernel-py", "kernel.py:double", "--draws", "2", "--no-timing")
         lines = end.stdout.splitlines()
         self.assertEqual(
             lines[0], "kernel.py:double: |error| <= 0.001 + 0.001*|reference|, compared in float64"
@@ -73,7 +73,9 @@ class DoorTest(unittest.TestCase):
 
     def test_what_the_file_prints_goes_to_stderr_as_its_own(self):
         self.write("loud.py", "print('\\x1b[2Jloud')\n" + KERNEL)
-        end = self.run_program("verify", "--kernel-py", "loud.py:double")
+        end = self.run_program("verify", "--kernel-py", "loud.py:double", code=3)
+        last = end.stdout.splitlines()[-1]
+        self.assertEqual(last, "NO VERDICT: 2 comparisons, 0 not correct, 2 without a verdict on the time")
         self.assertNotIn("loud", end.stdout.replace("loud.py", ""))
         self.assertIn("loud.py printed: \\x1B[2Jloud", end.stderr)
 

@@ -92,7 +92,7 @@ class WorkerTest(unittest.TestCase):
         answer = Worker(self, KERNEL).ask(do="describe", device=0)
         self.assertEqual(answer["error"], "")
         self.assertEqual([tensor["shape"] for tensor in answer["tensors"]], ["16"])  # bytes
-        self.assertTrue(answer["all_fp32"])
+        self.assertTrue(answer["mostly_fp32"])
         self.assertEqual(answer["tolerance"], [1e-3, 1e-2])
 
     def test_the_worker_names_what_the_kernel_returns(self):

@@ -53,7 +53,8 @@ void VerifyCounts::Add(const Verification& verification, const std::optional<Jud
 
 Correctness Conclude(const VerifyCounts& counts) {
   const bool fails = counts.wrong > 0;
-  fmt::print("{}: {} comparisons, {} not correct", fails ? "FAIL" : "PASS", counts.compared, counts.wrong);
+  const char* const word = fails ? "FAIL" : counts.no_verdict > 0 ? "NO VERDICT" : "PASS";
+  fmt::print("{}: {} comparisons, {} not correct", word, counts.compared, counts.wrong);
   if (counts.no_verdict > 0) fmt::print(", {} without a verdict on the time", counts.no_verdict);
   fmt::print("\n");
   if (fails) return Correctness::kNotCorrect;
@@ -72,7 +73,7 @@ VerifyCounts VerifyInRunner(const python::PythonRunner& runner, const VerifyPyth
     counts.Add(result.verification, job.judging.timing ? std::optional<Judgement>(std::in_place) : std::nullopt);
     fmt::print("{:<40} {}\n", result.name, Describe(result));
   }
-  fmt::print("cannot say whether times are real: no GPU for the judge ({})\n", WhyNoGpu());
+  if (job.judging.timing) fmt::print("cannot say whether times are real: no GPU for the judge ({})\n", WhyNoGpu());
   return counts;
 }
 

@@ -249,7 +249,7 @@ class DiffApp extends App {
           id: "phases",
           title: "phases before",
           sortable: false,
-          width: "minmax(6.4em, 1fr)",
+          width: "minmax(5.9em, 1fr)",
           value: () => null,
           cell: ({before}) => phaseBar(before, {height: 16, room: 110}) || valueText(ABSENT)
         },
@@ -257,7 +257,7 @@ class DiffApp extends App {
           id: "phases-after",
           title: "phases after",
           sortable: false,
-          width: "minmax(6.4em, 1fr)",
+          width: "minmax(5.9em, 1fr)",
           value: () => null,
           cell: ({after}) => phaseBar(after, {height: 16, room: 110}) || valueText(ABSENT)
         },
