@@ -25,6 +25,7 @@ packages='
 run   g++                 4:12.2    g++
 run   cmake               3.25      cmake
 run   ninja-build         1.11      ninja
+run   make                4.3       make
 run   git                 1:2.39    git
 run   libcli11-dev        2.1
 run   libfmt-dev          9.1

@@ -402,6 +402,10 @@ class ServeTest(unittest.TestCase):
         nobody = 65534
         for folder in (self.folder, self.recordings.name):
             os.chmod(folder, 0o755)
+        program = shutil.copy(PROGRAM, self.folder)  # the build may be in a folder that is root's alone
+        mock = unittest.mock.patch(f"{__name__}.PROGRAM", program)
+        mock.start()
+        self.addCleanup(mock.stop)
         os.chown(self.folder, nobody, nobody)
         spool = pathlib.Path(self.folder) / "spool"
         spool.mkdir(mode=0o555)
