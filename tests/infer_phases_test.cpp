@@ -230,6 +230,32 @@ TEST(InferPhasesTest, AComparisonAndASelectionAreAMaximum) {
   EXPECT_EQ(WordOf(no_loop), "other") << "it selects by something else";
 }
 
+TEST(InferPhasesTest, ALoopThatStoresProbabilitiesIsOverKeys) {
+  // FlashAttention 2 with return_softmax. O is stored behind the loop: it is not over tiles of queries.
+  std::vector<Line> lines = MmaAttention();
+  lines.insert(lines.begin() + 28, {"", "STG.E", "desc[UR4][R62.64], R24", {"softmax()"}});
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  ASSERT_EQ(inferred.refusal, "");
+  EXPECT_EQ(inferred.checks.key_loops, 1);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i == 28 || lines[i].stack.empty()) continue;
+    EXPECT_EQ(inferred.instructions[i].phase, PhaseOfLine(lines[i])) << i << ": " << lines[i].opcode;
+  }
+}
+
+TEST(InferPhasesTest, ALoopThatStoresProbabilitiesAndTheOutputIsOverTiles) {
+  // All keys are in one tile, and each round of the loop is the next tile of queries.
+  std::vector<Line> lines = MmaAttention();
+  lines.insert(lines.begin() + 28, {"", "STG.E", "desc[UR4][R62.64], R24", {}});
+  lines.insert(lines.begin() + 32, {"", "STG.E.128", "desc[UR4][R2.64], R40", {}});
+  EXPECT_EQ(WordOf(lines), "loop");
+  // Nor is it known to be over keys where no output is stored behind it.
+  lines = MmaAttention();
+  lines.insert(lines.begin() + 28, {"", "STG.E", "desc[UR4][R62.64], R24", {}});
+  lines[41] = {"", "NOP", "", {}};
+  EXPECT_EQ(WordOf(lines), "loop");
+}
+
 TEST(InferPhasesTest, TheNameOfAScalarBackwardKernelMustSayAttention) {
   std::vector<Line> lines = {{"", "LDG.E", "R8, desc[UR4][R2.64]", {}},
                              {"", "LDG.E", "R9, desc[UR4][R4.64]", {}},

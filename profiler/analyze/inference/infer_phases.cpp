@@ -29,6 +29,7 @@ enum class Progress : std::uint8_t { kNotAttention, kOneProduct, kProducts, kLoo
 struct Attempt {
   InferredPhases inferred;
   Progress progress = Progress::kNotAttention;
+  std::vector<bool> over_tiles;  ///< where no key loop was found: the loops that are over tiles, by what they store
 };
 
 /// Without a maximum of scores a model that finds more products may have found them in something else: it must pass.
@@ -41,13 +42,22 @@ Progress ProgressOf(const InferredPhases& refused, bool has_running_maximum) {
   return refused.checks.qk_to_pv_ratio.value_or(0.0) > 0.0 ? Progress::kProducts : Progress::kOneProduct;
 }
 
-Attempt InferWith(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
-                  const ForwardEdges& forward, const Values& values, SharedMemoryModel model,
-                  const std::vector<std::optional<double>>& rounds, const std::vector<double>& executed,
-                  StepBudget& budget) {
+/// What every attempt begins with. Nothing is owned.
+struct Code {
+  const DeviceFunction& function;
+  const std::vector<Operands>& operands;
+  const Flow& flow;
+  const Values& values;
+  const std::vector<std::optional<double>>& rounds;
+  const std::vector<double>& executed;
+};
+
+Attempt InferWith(const Code& known, const std::vector<bool>& over_tiles, const ForwardEdges& forward,
+                  SharedMemoryModel model, StepBudget& budget) {
+  const auto& [function, operands, flow, values, rounds, executed] = known;
   const Memory memory = ReadMemory(function, operands, flow, forward.successors, values, model, budget);
   const Ranks ranks = FindRanks(function, operands, values, memory, budget);
-  const Regions regions(operands, flow, forward, ranks, budget);
+  const Regions regions(flow, over_tiles, forward, ranks, budget);
   const StaticRounds static_rounds = CountRounds(flow, rounds, ranks, budget);
   const std::vector<double> weights = RunWeights(flow, executed);
   const CodeFacts code{function, operands, flow, values, memory, ranks, regions, static_rounds, weights};
@@ -58,7 +68,9 @@ Attempt InferWith(const DeviceFunction& function, const std::vector<Operands>& o
   inferred.refusal_word = refusal.word;
   if (!inferred.refusal.empty()) {
     const Progress progress = ProgressOf(inferred, ranks.has_running_maximum);
-    return {std::move(inferred), progress};
+    std::vector<bool> by_stores;
+    if (progress == Progress::kLoop) by_stores = WithoutKeyLoops(over_tiles, operands, flow, values, ranks, budget);
+    return {std::move(inferred), progress, std::move(by_stores)};
   }
   Assignment phases(operands.size());
   AssignLoads(code, budget, phases);
@@ -69,7 +81,21 @@ Attempt InferWith(const DeviceFunction& function, const std::vector<Operands>& o
   }
   inferred.tile = ReadKeyTile(code, phases, budget);
   // It passes the checks, but exponentials of the output show that something in shared memory was confused.
-  return {std::move(inferred), ExponentialOfOutput(code) ? Progress::kConfused : Progress::kPassed};
+  return {std::move(inferred), ExponentialOfOutput(code) ? Progress::kConfused : Progress::kPassed, {}};
+}
+
+/// With the model of shared memory that gets furthest.
+Attempt InferWithin(const Code& known, const std::vector<bool>& over_tiles, StepBudget& budget) {
+  const ForwardEdges forward = WithinOneTile(known.flow, over_tiles);
+  Attempt best;
+  for (const SharedMemoryModel model :
+       {SharedMemoryModel::kEveryStore, SharedMemoryModel::kNewestStore, SharedMemoryModel::kNewestOfAll}) {
+    Attempt attempt = InferWith(known, over_tiles, forward, model, budget);
+    if (budget.exhausted()) return best;
+    if (model == SharedMemoryModel::kEveryStore || attempt.progress > best.progress) best = std::move(attempt);
+    if (best.progress == Progress::kPassed) break;
+  }
+  return best;
 }
 
 }  // namespace
@@ -114,19 +140,16 @@ InferredPhases InferPhases(const DeviceFunction& function, const std::vector<dou
                                            unknown == 1 ? "branch" : "branches")});
   }
   const Values values(operands, flow, budget);
-  const ForwardEdges forward = WithinOneTile(operands, flow);
   const std::vector<std::optional<double>> rounds = ReadRounds(function, operands, flow, values, budget);
-  Progress progress = Progress::kNotAttention;
-  for (const SharedMemoryModel model :
-       {SharedMemoryModel::kEveryStore, SharedMemoryModel::kNewestStore, SharedMemoryModel::kNewestOfAll}) {
-    Attempt attempt = InferWith(function, operands, flow, forward, values, model, rounds, executed, budget);
-    if (budget.exhausted()) return refuse({"size", "it is too large"});
-    if (model == SharedMemoryModel::kEveryStore || attempt.progress > progress) {
-      inferred = std::move(attempt.inferred);
-      progress = attempt.progress;
-    }
-    if (progress == Progress::kPassed) break;
+  const Code known{function, operands, flow, values, rounds, executed};
+  const std::vector<bool> over_tiles = LoopsOverTiles(operands, flow);
+  Attempt best = InferWithin(known, over_tiles, budget);
+  if (best.progress == Progress::kLoop && !budget.exhausted() && best.over_tiles != over_tiles) {
+    Attempt again = InferWithin(known, best.over_tiles, budget);
+    if (again.progress > best.progress) best = std::move(again);
   }
+  if (budget.exhausted()) return refuse({"size", "it is too large"});
+  inferred = std::move(best.inferred);
   inferred.steps = budget.spent();
   return inferred;
 }

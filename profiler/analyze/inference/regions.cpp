@@ -1,6 +1,7 @@
 #include "inference/regions.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace fa_profile::analyze {
 namespace {
@@ -27,6 +28,22 @@ std::vector<std::size_t> BlocksOf(const std::vector<bool>& blocks) {
   return indices;
 }
 
+enum class Stored : std::uint8_t { kScores, kOutput, kOther };
+
+/// What a global store writes, by the highest rank of its data. A bulk copy's is not known.
+Stored StoredBy(std::size_t store, Form form, const Values& values, const Ranks& ranks, StepBudget& budget) {
+  Rank highest = Rank::kNone;
+  const auto uses = values.UsesOf(store);
+  budget.Spend(1 + uses.size());
+  for (const ValueUse& use : uses) {
+    if (IsData(use.role) && use.value != kNoValue) highest = std::max(highest, ranks.rank[use.value]);
+  }
+  if (form != Form::kGlobalStore || highest < Rank::kPartial) return Stored::kOther;
+  return highest == Rank::kOutput ? Stored::kOutput : Stored::kScores;
+}
+
+}  // namespace
+
 std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Flow& flow) {
   const auto with = [&](const auto& is) {
     return BlocksWith(flow, [&](std::size_t i) { return is(operands[i].form); });
@@ -38,10 +55,29 @@ std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Fl
   return over_tiles;
 }
 
-}  // namespace
+std::vector<bool> WithoutKeyLoops(std::vector<bool> over_tiles, const std::vector<Operands>& operands, const Flow& flow,
+                                  const Values& values, const Ranks& ranks, StepBudget& budget) {
+  std::vector<bool> outputs(flow.graph.blocks.size(), false);
+  std::vector<bool> more_than_scores(flow.graph.blocks.size(), false);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const std::size_t block = flow.graph.block_of[i];
+    if (!sass::IsGlobalStore(operands[i].form) || operands[i].never || !flow.Runs(block)) continue;
+    const Stored stored = StoredBy(i, operands[i].form, values, ranks, budget);
+    if (stored == Stored::kOutput) outputs[block] = true;
+    if (stored != Stored::kScores) more_than_scores[block] = true;
+  }
+  for (std::size_t i = 0; i < flow.loops.size(); ++i) {
+    const Loop& loop = flow.loops[i];
+    if (!over_tiles[i] || Meet(loop, more_than_scores)) continue;
+    const std::vector<bool> behind = Reached({loop.header}, flow.successors, budget);
+    for (std::size_t block = 0; block < outputs.size(); ++block) {
+      if (outputs[block] && behind[block]) over_tiles[i] = false;
+    }
+  }
+  return over_tiles;
+}
 
-ForwardEdges WithinOneTile(const std::vector<Operands>& operands, const Flow& flow) {
-  const std::vector<bool> over_tiles = LoopsOverTiles(operands, flow);
+ForwardEdges WithinOneTile(const Flow& flow, const std::vector<bool>& over_tiles) {
   std::vector<bool> cut(flow.graph.blocks.size(), false);  // headers
   for (std::size_t i = 0; i < flow.loops.size(); ++i) {
     if (over_tiles[i]) cut[flow.loops[i].header] = true;
@@ -59,8 +95,8 @@ ForwardEdges WithinOneTile(const std::vector<Operands>& operands, const Flow& fl
   return forward;
 }
 
-Regions::Regions(const std::vector<Operands>& operands, const Flow& flow, const ForwardEdges& forward,
-                 const Ranks& ranks, StepBudget& budget)
+Regions::Regions(const Flow& flow, const std::vector<bool>& over_tiles, const ForwardEdges& forward, const Ranks& ranks,
+                 StepBudget& budget)
     : flow_(&flow) {
   const std::size_t count = flow.graph.blocks.size();
   const auto computing = [&](Computes what) {
@@ -73,9 +109,10 @@ Regions::Regions(const std::vector<Operands>& operands, const Flow& flow, const 
   after_block_ = Reached(BlocksOf(products), forward.successors, budget);
   before_block_ = Reached(BlocksOf(products), forward.predecessors, budget);
 
-  first_product_.assign(count, operands.size());
+  const std::size_t instructions = ranks.computes.size();
+  first_product_.assign(count, instructions);
   behind_products_.assign(count, 0);
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  for (std::size_t i = 0; i < instructions; ++i) {
     if (ranks.computes[i] != Computes::kQk && ranks.computes[i] != Computes::kPv) continue;
     const std::size_t block = flow.graph.block_of[i];
     first_product_[block] = std::min(first_product_[block], i);
@@ -83,7 +120,6 @@ Regions::Regions(const std::vector<Operands>& operands, const Flow& flow, const 
   }
 
   key_loop_.assign(count, false);
-  const std::vector<bool> over_tiles = LoopsOverTiles(operands, flow);
   for (std::size_t i = 0; i < flow.loops.size(); ++i) {
     if (over_tiles[i] || !Meet(flow.loops[i], qk) || !Meet(flow.loops[i], pv)) continue;
     ++key_loops_;
@@ -92,7 +128,7 @@ Regions::Regions(const std::vector<Operands>& operands, const Flow& flow, const 
 
   const std::vector<bool> from_qk = Reached(BlocksOf(qk), flow.successors, budget);
   const std::vector<bool> to_pv = Reached(BlocksOf(pv), flow.predecessors, budget);
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  for (std::size_t i = 0; i < instructions; ++i) {
     const std::size_t block = flow.graph.block_of[i];
     if (ranks.computes[i] != Computes::kExponential) continue;
     exponential_between_ = exponential_between_ || ((from_qk[block] || qk[block]) && (to_pv[block] || pv[block]));

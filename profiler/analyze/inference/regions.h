@@ -7,6 +7,7 @@
 #include "inference/operands.h"
 #include "inference/ranks.h"
 #include "inference/step_budget.h"
+#include "inference/values.h"
 
 namespace fa_profile::analyze {
 
@@ -16,14 +17,22 @@ struct ForwardEdges {
   Edges predecessors;
 };
 
-/// Leaves out the back edges of loops that hold both exponentials and the output's stores: a persistent kernel's round
-/// for the next tile. What one tile computes does not reach the next.
-ForwardEdges WithinOneTile(const std::vector<Operands>& operands, const Flow& flow);
+/// By loop: whether it holds both exponentials and global stores, as a persistent kernel's round for the next tile
+/// does.
+std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Flow& flow);
+
+/// `over_tiles` without loops over keys that store scores or probabilities, as FlashAttention 2's with return_softmax
+/// do: those where nothing else is stored, and an output behind them.
+std::vector<bool> WithoutKeyLoops(std::vector<bool> over_tiles, const std::vector<Operands>& operands, const Flow& flow,
+                                  const Values& values, const Ranks& ranks, StepBudget& budget);
+
+/// Leaves out the back edges of loops over tiles. What one tile computes does not reach the next.
+ForwardEdges WithinOneTile(const Flow& flow, const std::vector<bool>& over_tiles);
 
 /// Where a function's products are, and what is around them.
 class Regions {
  public:
-  Regions(const std::vector<Operands>& operands, const Flow& flow, const ForwardEdges& forward, const Ranks& ranks,
+  Regions(const Flow& flow, const std::vector<bool>& over_tiles, const ForwardEdges& forward, const Ranks& ranks,
           StepBudget& budget);
 
   /// Whether the instruction can run after a product and before one, of the same tile.
