@@ -254,6 +254,9 @@ TEST(InferPhasesTest, ALoopThatStoresProbabilitiesAndTheOutputIsOverTiles) {
   lines.insert(lines.begin() + 28, {"", "STG.E", "desc[UR4][R62.64], R24", {}});
   lines[41] = {"", "NOP", "", {}};
   EXPECT_EQ(WordOf(lines), "loop");
+  EXPECT_EQ(RefusalOf(lines),
+            "cannot say: the loop that holds both products also stores to global memory, and may be over tiles of "
+            "queries");
 }
 
 TEST(InferPhasesTest, TheNameOfAScalarBackwardKernelMustSayAttention) {

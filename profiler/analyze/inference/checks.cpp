@@ -200,6 +200,10 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   if (refusal.word == "loop" && !matrix && !SumsOutput(code)) {
     return {"other", "not attention: exponentials times loaded values are not summed over keys"};
   }
+  if (refusal.word == "loop" && code.regions.tile_loops() > 0) {
+    refusal.why =
+        "cannot say: the loop that holds both products also stores to global memory, and may be over tiles of queries";
+  }
   return refusal;
 }
 

@@ -121,8 +121,9 @@ Regions::Regions(const Flow& flow, const std::vector<bool>& over_tiles, const Fo
 
   key_loop_.assign(count, false);
   for (std::size_t i = 0; i < flow.loops.size(); ++i) {
-    if (over_tiles[i] || !Meet(flow.loops[i], qk) || !Meet(flow.loops[i], pv)) continue;
-    ++key_loops_;
+    if (!Meet(flow.loops[i], qk) || !Meet(flow.loops[i], pv)) continue;
+    ++(over_tiles[i] ? tile_loops_ : key_loops_);
+    if (over_tiles[i]) continue;
     for (const std::size_t block : flow.loops[i].blocks) key_loop_[block] = true;
   }
 

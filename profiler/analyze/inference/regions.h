@@ -42,6 +42,8 @@ class Regions {
   /// Whether it is in a loop that holds both products, without a loop over tiles.
   bool InKeyLoop(std::size_t instruction) const { return key_loop_[flow_->graph.block_of[instruction]]; }
   int key_loops() const { return key_loops_; }
+  /// Loops that hold both products, but are taken to be over tiles.
+  int tile_loops() const { return tile_loops_; }
 
   /// Whether an exponential follows a QK product, and a PV product an exponential.
   bool ExponentialBetween() const { return exponential_between_; }
@@ -55,6 +57,7 @@ class Regions {
       behind_products_;  // by block: the instruction behind the last product, 0 where there is none
   std::vector<bool> key_loop_;
   int key_loops_ = 0;
+  int tile_loops_ = 0;
   bool exponential_between_ = false;
 };
 
