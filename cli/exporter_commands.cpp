@@ -14,7 +14,6 @@
 #include "fa_profile/serve.h"
 #include "fa_profile/textfile.h"
 #include "fa_profile/usage_errors.h"
-#include "terminal_options.h"
 
 namespace fa_profile::cli {
 namespace {

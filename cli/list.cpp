@@ -69,7 +69,7 @@ class Names {
  private:
   /// The nearest names; else those with a word that is near.
   std::string Near() const {
-    const std::string near = DidYouMean(pattern_, seen_);
+    std::string near = DidYouMean(pattern_, seen_);
     if (!near.empty()) return near;
     std::map<std::string, std::vector<std::string>> names_of;
     for (const std::string& name : seen_) {

@@ -12,8 +12,8 @@ namespace fa_profile {
 
 /// An fp16 attention kernel of the ladder's kind as a kernel library, for variants that are measured beside the rungs.
 /// A library defines the functions of its description and exports it:
-///   const fa_profile_kernel kKernel = AttentionLibrary::Describe("mine", AttentionLibrary::kParameters, Launch, Supports);
-///   FA_PROFILE_EXPORT_KERNEL(kKernel)
+///   const fa_profile_kernel kKernel = AttentionLibrary::Describe("mine", AttentionLibrary::kParameters, Launch,
+///   Supports); FA_PROFILE_EXPORT_KERNEL(kKernel)
 struct AttentionLibrary {
   enum Parameter { kBatch, kHeads, kSeqlen, kHeadDim, kCausal, kParameterCount };
   enum Tensor { kQ, kK, kV, kO, kTensorCount };
@@ -30,10 +30,13 @@ struct AttentionLibrary {
       {"o", FA_PROFILE_FP16, FA_PROFILE_OUTPUT, kShape, {}, {1e-3, 1e-3}}};
 
   /// `parameters` is kept, not copied.
-  static fa_profile_kernel Describe(const char* name, const Parameters& parameters, Function launch, Function supports) {
-    return {FA_PROFILE_KERNEL_SIZES, .name = name,         .parameters = parameters, .parameter_count = kParameterCount,
-            .tensors = kTensors,     .tensor_count = kTensorCount, .launch = launch, .supports = supports,
-            .reference = Reference,  .work = CountWork};
+  static fa_profile_kernel Describe(const char* name, const Parameters& parameters, Function launch,
+                                    Function supports) {
+    return {FA_PROFILE_KERNEL_SIZES,  .name = name,
+            .parameters = parameters, .parameter_count = kParameterCount,
+            .tensors = kTensors,      .tensor_count = kTensorCount,
+            .launch = launch,         .supports = supports,
+            .reference = Reference,   .work = CountWork};
   }
 
   /// What a call asks for. Without pointers when the library is asked whether it supports a shape.
@@ -102,7 +105,8 @@ struct AttentionLibrary {
 
   static void CountWork(const int64_t* p, fa_profile_work* work) {
     const auto rows = static_cast<double>(p[kBatch] * p[kHeads] * p[kSeqlen]);
-    const double keys = p[kCausal] != 0 ? (static_cast<double>(p[kSeqlen]) + 1.0) / 2.0 : static_cast<double>(p[kSeqlen]);
+    const double keys =
+        p[kCausal] != 0 ? (static_cast<double>(p[kSeqlen]) + 1.0) / 2.0 : static_cast<double>(p[kSeqlen]);
     const auto dim = static_cast<double>(p[kHeadDim]);
     work->flops = 4.0 * rows * keys * dim;
     work->bytes = 4.0 * 2.0 * rows * dim;

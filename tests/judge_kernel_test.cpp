@@ -142,9 +142,10 @@ TEST(JudgeKernelTest, AVerdictIsOneSentence) {
   judgement.weak_tolerance = "y: zeros";
   judgement.same_bits = false;
   judgement.largest_difference = 2.5e-4;
-  EXPECT_EQ(Describe(judgement),
-            "certified: 12.4 us a call, 0 of 3000 calls wrong (95 %: under 0.1 %); not deterministic: equal inputs give "
-            "results up to 0.00025 apart; weak tolerance, which also accepts y: zeros");
+  EXPECT_EQ(
+      Describe(judgement),
+      "certified: 12.4 us a call, 0 of 3000 calls wrong (95 %: under 0.1 %); not deterministic: equal inputs give "
+      "results up to 0.00025 apart; weak tolerance, which also accepts y: zeros");
   judgement.verdict = Judgement::Verdict::kRefused;
   judgement.reason = "timed calls do less";
   EXPECT_EQ(Describe(judgement), "REFUSED: timed calls do less");

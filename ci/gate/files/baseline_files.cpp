@@ -182,7 +182,7 @@ std::string BaselineToShow(const std::string& shown, const std::string& baseline
   const bool is_path = shown.find('/') != std::string::npos || shown.ends_with(".json");
   if (is_path && !fs::is_directory(shown)) return shown;
   const std::string folder = is_path ? shown : baselines + "/" + GpuFolder(shown);
-  const std::string path = folder + (folder.ends_with('/') ? "" : "/") + NewestName(suite);
+  std::string path = folder + (folder.ends_with('/') ? "" : "/") + NewestName(suite);
   if (fs::exists(path)) return path;
   if (fs::is_directory(folder)) {
     throw Error("no baseline of suite '" + suite + "' in " + folder,

@@ -36,7 +36,7 @@ struct PythonOptions {
 struct MetricChoice {
   std::string set = "full";
   std::vector<std::string> names;  ///< --metrics; replaces the set
-  std::string phases = "auto";  ///< "on", "off", or "auto": with the sets full, detailed and phases
+  std::string phases = "auto";     ///< "on", "off", or "auto": with the sets full, detailed and phases
 };
 
 /// How often a kernel is called.
