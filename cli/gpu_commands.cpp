@@ -92,6 +92,8 @@ void AddReceipt(CLI::App& app, Invocation& invocation) {
   CLI::Option* const python =
       check->add_option("--kernel-py", options->python.kernel, "FILE.py:FUNCTION that it is of")->excludes(library);
   check->add_option("--python", options->python.python, "The Python to run it with")->needs(python);
+  check->add_option("--timeout", options->python.timeout_s, "Seconds to load the file, and for each case")
+      ->needs(python);
   AddTensorFiles(*check, options->tensor_files);
   check->add_option("--device", options->device, "CUDA device number")->capture_default_str();
   invocation.When(*check, [options] {

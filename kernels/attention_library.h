@@ -12,8 +12,9 @@ namespace fa_profile {
 
 /// An fp16 attention kernel of the ladder's kind as a kernel library, for variants that are measured beside the rungs.
 /// A library defines the functions of its description and exports it:
-///   const fa_profile_kernel kKernel = AttentionLibrary::Describe("mine", AttentionLibrary::kParameters, Launch,
-///   Supports); FA_PROFILE_EXPORT_KERNEL(kKernel)
+///   const fa_profile_kernel kKernel =
+///       AttentionLibrary::Describe("mine", AttentionLibrary::kParameters, Launch, Supports);
+///   FA_PROFILE_EXPORT_KERNEL(kKernel)
 struct AttentionLibrary {
   enum Parameter { kBatch, kHeads, kSeqlen, kHeadDim, kCausal, kParameterCount };
   enum Tensor { kQ, kK, kV, kO, kTensorCount };

@@ -302,7 +302,9 @@ std::string ToMessage(const LibraryStatement& statement) {
 LibraryStatement StatementFromMessage(const std::string& message) {
   try {
     const Json json = Json::parse(message);
-    if (json.at("error") != "") throw Error(json.at("api"), json.at("code"), json.at("error"), json.at("hint"));
+    if (const std::string error = json.value("error", ""); !error.empty()) {
+      throw Error(json.at("api"), json.at("code"), error, json.at("hint"));
+    }
     LibraryStatement statement;
     statement.identity.kernel = json.at("kernel");
     statement.identity.tensors = json.at("words");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -128,6 +129,10 @@ TEST(JudgeKernelTest, AStatementComesBackAndAnythingElseIsRefused) {
   EXPECT_EQ(read.tensors.at(0).format, NumberFormat::kFp16);
   EXPECT_DOUBLE_EQ(read.tensors.at(0).tolerance.relative, 2e-3);
   EXPECT_TRUE(read.has_reference);
+  // What the judge makes of the outputs of a kernel in Python has no "error".
+  nlohmann::json bare = nlohmann::json::parse(ToMessage(statement));
+  bare.erase("error");
+  EXPECT_EQ(StatementFromMessage(bare.dump()).tensors.size(), 1U);
   for (const char* bad : {"", "{}", "[1]", R"({"kernel":"x","words":[],"parameters":[[1]],"tensors":[]})"}) {
     EXPECT_THROW((void)StatementFromMessage(bad), Error) << bad;
   }

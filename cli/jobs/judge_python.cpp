@@ -74,7 +74,7 @@ VerifyCounts JudgePythonCases(const VerifyPythonJob& job, const std::vector<std:
       receipt->cases.push_back({name, "", fmt::format("{:016x}", answer.seed), answer.verification, answer.judgement,
                                 job.judging.accept_weak_tolerance});
     }
-    counts.Add(answer.verification, job.judging.timing ? std::optional(answer.judgement) : std::nullopt);
+    counts.Add(answer.verification, answer.judgement, job.judging.timing);
     if (answer.judgement.verdict != Judgement::Verdict::kWrong)
       fmt::print("{:<40} {}\n", name, Printable(Describe(answer.verification)));
     fmt::print("{:<40} {}\n", name, Printable(Describe(answer.judgement)));

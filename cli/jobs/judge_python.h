@@ -17,7 +17,8 @@ struct VerifyCounts {
   int wrong = 0;       ///< or their time is not that of the work
   int no_verdict = 0;  ///< results are right, and of the time nothing can be said
 
-  void Add(const Verification& verification, const std::optional<Judgement>& judgement);
+  /// `timed`: its time was to be judged, too.
+  void Add(const Verification& verification, const std::optional<Judgement>& judgement, bool timed);
 };
 
 /// Prints the last line of `verify`.

@@ -42,11 +42,11 @@ std::string PythonPairNote(const std::string& base, const std::string& candidate
   return python::ContractNote(of_base, describe(candidate));
 }
 
-void VerifyCounts::Add(const Verification& verification, const std::optional<Judgement>& judgement) {
+void VerifyCounts::Add(const Verification& verification, const std::optional<Judgement>& judgement, bool timed) {
   ++compared;
   if (!verification.correct() || (judgement && judgement->refused())) {
     ++wrong;
-  } else if (judgement && judgement->verdict == Judgement::Verdict::kCannotSay) {
+  } else if (timed && judgement && judgement->verdict == Judgement::Verdict::kCannotSay) {
     ++no_verdict;
   }
 }
@@ -70,7 +70,7 @@ VerifyCounts VerifyInRunner(const python::PythonRunner& runner, const VerifyPyth
   VerifyCounts counts;
   for (const python::PythonVerification& result :
        runner.Verify(cases, job.judging.draws > 0 ? job.judging.draws : kDefaultDraws, job.judging.seed)) {
-    counts.Add(result.verification, job.judging.timing ? std::optional<Judgement>(std::in_place) : std::nullopt);
+    counts.Add(result.verification, Judgement{}, job.judging.timing);
     fmt::print("{:<40} {}\n", result.name, Describe(result));
   }
   if (job.judging.timing) fmt::print("cannot say whether times are real: no GPU for the judge ({})\n", WhyNoGpu());
@@ -89,6 +89,7 @@ Correctness VerifyPythonKernel(const VerifyPythonJob& job) {
   if (job.receipt.empty()) {
     return Conclude(judged ? JudgePythonCases(job, cases, nullptr) : VerifyInRunner(runner, job, cases));
   }
+  RequireTiming(job.judging);
   if (!judged) throw Error("a receipt needs a GPU: " + WhyNoGpu(), "run it on a machine with an NVIDIA GPU");
   Receipt receipt = NewReceipt(FilesOfPython(job.python.kernel, description.sources));
   const VerifyCounts counts = JudgePythonCases(job, cases, &receipt);

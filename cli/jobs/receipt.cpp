@@ -218,6 +218,10 @@ Receipt FilesOf(const std::string& library, const std::vector<std::string>& tens
   return receipt;
 }
 
+void RequireTiming(const Judging& judging) {
+  if (!judging.timing) throw Error("--receipt is of the time, too", "leave out --no-timing");
+}
+
 void AddMachine(const Device& device, Receipt& receipt) {
   receipt.gpu_name = device.name;
   receipt.driver_version = device.driver_version;
@@ -226,13 +230,15 @@ void AddMachine(const Device& device, Receipt& receipt) {
 }
 
 Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>& sources) {
-  const std::filesystem::path file = python::ParsePythonKernel(kernel).file;
+  std::error_code ignored;
+  // As Python resolves it: sources are relative to the folder of the file that a link leads to.
+  const std::filesystem::path file = std::filesystem::weakly_canonical(python::ParsePythonKernel(kernel).file, ignored);
   Receipt receipt;
   receipt.library = std::filesystem::path(kernel).filename();
   receipt.library_sha256 = Sha256OfFile(file);
   for (const std::string& source : sources) {
     const std::filesystem::path path = file.parent_path() / source;
-    if (std::filesystem::is_regular_file(path)) receipt.sources[source] = Sha256OfFile(path);
+    if (std::filesystem::is_regular_file(path, ignored)) receipt.sources[source] = Sha256OfFile(path);
   }
   return receipt;
 }
@@ -248,6 +254,9 @@ Receipt ReceiptFromJson(const std::string& text, const std::string& name) {
   const Json json = ParseStrictJson(text, file);
   const JsonNode node(json, file);
   RequireFormat(node, kFormat, kVersion);
+  if (node.At("version").Integer(1, kVersion) < kVersion) {
+    node.Fail("is of an older version, without counts that are compared now", "write it again with verify --receipt");
+  }
   node.RequireOnly({"format", "version", "date", "tool", "gpu", "library", "sources", "tensors", "cases", "sha256"});
   Json hashed = json;
   hashed.erase("sha256");

@@ -41,6 +41,9 @@ Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>&
 /// With this tool and the date.
 Receipt NewReceipt(Receipt files);
 
+/// Throws Error: a receipt is of results and time.
+void RequireTiming(const Judging& judging);
+
 /// The GPU, its driver and CUDA.
 void AddMachine(const Device& device, Receipt& receipt);
 

@@ -137,6 +137,7 @@ void MeasureReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now) {
 Correctness VerifyKernels(const VerifyJob& job) {
   std::optional<Receipt> receipt;
   if (!job.receipt.empty()) {
+    RequireTiming(job.judging);
     if (job.kernels.libraries.size() != 1) {
       throw Error("--receipt is for one kernel library", "give one --kernel-lib FILE");
     }
@@ -179,7 +180,7 @@ Correctness VerifyKernels(const VerifyJob& job) {
       fmt::print("{} skipped: {}\n", start, outcome.why_not);
       continue;
     }
-    counts.Add(outcome.verification, job.judging.timing ? judgement : std::nullopt);
+    counts.Add(outcome.verification, judgement, job.judging.timing);
     const bool wrong_results = judgement && judgement->verdict == Judgement::Verdict::kWrong;
     if (!wrong_results) fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
     if (judgement) fmt::print("{} {}\n", start, Printable(Describe(*judgement)));

@@ -24,6 +24,7 @@ constexpr int kPoisonByte = 0xff;
 
 void CheckCuda(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
+  (void)cudaGetLastError();  // it would be the next call's
   throw Error(call, cudaGetErrorName(result), cudaGetErrorString(result),
               "this is the judge's own work: another process may have taken the GPU's memory, or the GPU has failed");
 }

@@ -73,7 +73,8 @@ void Trial::Fail(const ProcessFailed& error) {
 void Trial::StartProcesses() {
   // The worker of a library makes its CUDA context while the witness opens: both take long.
   const LibraryProcess::Clock::time_point deadline =
-      LibraryProcess::Clock::now() + std::chrono::milliseconds(std::llround(5e3 * question_.seconds));
+      LibraryProcess::Clock::now() +
+      std::chrono::milliseconds(std::llround(1e3 * (5 + question_.draws) * question_.seconds));
   std::future<void> context;
   if (!question_.in_python) {
     worker_.emplace(question_, /*with_gpu=*/true, -1, deadline);
@@ -149,7 +150,9 @@ void Trial::MakeSets(std::size_t workspace_bytes) {
 void Trial::Calls() {
   calls_.emplace(question_.in_python.has_value(), gpu_, *worker_, *sets_, witness_, random_);
   sets_->Draw(random_(), values_, *referee_, shared_);
+  const bool watched = witness_.has_value();
   calls_->Prepare();
+  if (watched && !witness_) why_no_witness_ = "the GPU's counters could not be opened again";
   const std::size_t sets = std::min(kSets, sets_->count());
   const int rounds = std::max(2, static_cast<int>((static_cast<std::size_t>(question_.draws) + sets - 1) / sets));
   for (int round = 0; round < rounds && answer_.verification.error.empty(); ++round) {
@@ -253,7 +256,7 @@ void Trial::RunApart() {
 
 void Trial::RunOverwritten() {
   sets_->Poison(Poison::kRandom, random_());
-  (void)calls_->Overwritten();
+  calls_->Overwritten();
 }
 
 // The next calls overwrite the results.
@@ -431,6 +434,8 @@ void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results
     std::vector<float> given(exact[k].size());
     results[k].Download(std::as_writable_bytes(std::span(given)));
     for (std::size_t i = 0; i < exact[k].size(); ++i) {
+      const double rounded = shared_[compared_[k]][i];
+      if (!std::isfinite(exact[k][i]) || !std::isfinite(rounded) || !std::isfinite(given[i])) continue;
       of_rounding += std::pow(shared_[compared_[k]][i] - exact[k][i], 2);
       of_kernel += std::pow(given[i] - exact[k][i], 2);
     }

@@ -39,11 +39,14 @@ std::string Trial::Elsewhere() {
   try {
     const nlohmann::json traced = worker_->Require({{"do", "trace"}});
     constexpr std::size_t kMost = 8;
+    constexpr std::size_t kWidest = 100;
     std::vector<std::string> kernels = traced.at("kernels");
     if (kernels.size() > kMost) kernels.resize(kMost);
+    for (std::string& kernel : kernels) kernel = Truncate(kernel, kWidest);
     if (kernels.empty()) return {};
     return Printable(fmt::format("; kernels of a call: {}", fmt::join(kernels, ", ")));
   } catch (const Error&) {  // the refusal stands without it
+    if (question_.interrupted != nullptr && *question_.interrupted) throw;
   } catch (const nlohmann::json::exception&) {
   }
   return {};
@@ -105,7 +108,11 @@ bool Trial::StillBusy() {
   answer_.printed = worker_->Printed();
   (void)referee_->Printed();
   constexpr std::chrono::milliseconds kLong{50};
-  return witness_->Watch([&] { std::this_thread::sleep_for(kLong); }).counts.instructions > 0;
+  try {
+    return witness_->Watch([&] { std::this_thread::sleep_for(kLong); }).counts.instructions > 0;
+  } catch (const Error&) {
+    return false;  // the refusal stands
+  }
 }
 
 namespace {

@@ -46,7 +46,7 @@ std::string WhyNotTheWork(const TimeEvidence& evidence);
 /// Why nothing can be said of the time: something else worked on the GPU. Empty: nothing did.
 std::string WhyDisturbed(const TimeEvidence& evidence);
 
-/// "fp16; tensor cores busy; 25.2 MB a call, warm in L2".
+/// "fp16; tensor cores work; 25.2 MB of tensors a call, warm in L2".
 std::string ConditionsOf(const TimeEvidence& evidence);
 
 }  // namespace fa_profile::judge

@@ -48,13 +48,19 @@ double SmCycles(const collect::PmReading& reading) { return Value(reading, kCoun
 
 bool IsBusy(const collect::PmReading& reading) { return SmCycles(reading) >= kQuietCycles; }
 
-// With as many of the counters as the chip has.
+// With those of the counters that the chip has.
 std::unique_ptr<collect::PmSampler> Open(collect::GpuApi& gpu, std::int64_t interval_ns) {
-  std::vector<std::string> metrics;
-  for (const Counter& counter : kCounters) metrics.emplace_back(counter.metric);
-  while (metrics.size() > kNeeded) {
+  std::vector<std::string> all;
+  for (const Counter& counter : kCounters) all.emplace_back(counter.metric);
+  try {
+    return gpu.OpenPmSampler(all, interval_ns);
+  } catch (const Error&) {  // one of them is missing: which?
+  }
+  std::vector<std::string> metrics(all.begin(), all.begin() + kNeeded);
+  for (std::size_t i = kNeeded; i < all.size(); ++i) {
+    metrics.push_back(all[i]);
     try {
-      return gpu.OpenPmSampler(metrics, interval_ns);
+      (void)gpu.OpenPmSampler(metrics, interval_ns);
     } catch (const Error&) {
       metrics.pop_back();
     }

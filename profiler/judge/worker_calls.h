@@ -44,8 +44,8 @@ class WorkerCalls {
   Burst Timed();
   /// Calls in separate graphs: one begins when the one before has ended.
   Burst Apart();
-  /// A chain whose outputs were overwritten before its last call, which must write all of them. False: there is none.
-  bool Overwritten();
+  /// A chain whose outputs were overwritten before its last call, which must write all of them; not in Python.
+  void Overwritten();
   /// One call on each of these sets, not watched.
   void Unwatched(const std::vector<std::size_t>& sets);
   /// Reads the results of the last calls again.

@@ -80,8 +80,9 @@ std::string Describe(const Judgement& judgement) {
     text += " (95 %: under " + Digits(2, 100.0 * most) + " %)";
   }
   if (judgement.same_bits == false) {
-    text +=
-        "; not deterministic: equal inputs give results up to " + Digits(3, judgement.largest_difference) + " apart";
+    const double apart = judgement.largest_difference;
+    text += "; not deterministic: equal inputs give " +
+            (apart > 0 ? "results up to " + Digits(3, apart) + " apart" : std::string("other bits"));
   }
   if (!judgement.weak_tolerance.empty()) text += "; weak tolerance, which also accepts " + judgement.weak_tolerance;
   return text;

@@ -19,6 +19,7 @@ import pathlib
 import random
 import signal
 import sys
+import sysconfig
 import time
 import traceback
 
@@ -754,8 +755,11 @@ def imported_from(folder, kernel_file):
     """Files of modules in the folder or below, relative to it, but for the kernel's own."""
     files = {pathlib.Path(one.__file__).resolve() for one in list(sys.modules.values()) if getattr(one, "__file__", None)}
     files -= {pathlib.Path(__file__).resolve(), pathlib.Path(kernel_file).resolve()}
-    below = [one.relative_to(folder) for one in files if one.is_relative_to(folder)]
-    return sorted(str(one) for one in below if "site-packages" not in one.parts)
+    installed = {pathlib.Path(path) for path in sysconfig.get_paths().values()}
+    installed |= {path.resolve() for path in installed}
+    own = [one for one in files if one.is_relative_to(folder) and not any(one.is_relative_to(path) for path in installed)]
+    relative = [one.relative_to(folder) for one in own]
+    return sorted(str(one) for one in relative if not {"site-packages", "dist-packages"} & set(one.parts))
 
 
 def describe(kernel, options, answers):

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMostAnswerBytes = std::size_t{32} << 20U;
 constexpr std::size_t kMostCases = 1000;
+constexpr std::size_t kMostSources = 100'000;
 constexpr std::size_t kMostSamples = 1'000'000;
 constexpr int kMostDraws = 1'000'000;
 
@@ -218,7 +219,7 @@ PythonDescription PythonRunner::Describe() const {
   if (tolerance.size() != 2) described.Fail("the tolerance must be two numbers");
   PythonDescription description{described.At("cases").Texts(kMostCases), described.At("contract").Text(),
                                 tolerance.front().Number(), tolerance.back().Number(),
-                                described.At("sources").Texts(kMostCases)};
+                                described.At("sources").Texts(kMostSources)};
   const std::set<std::string> unique(description.cases.begin(), description.cases.end());
   if (unique.empty() || unique.size() != description.cases.size())
     described.Fail("cases must be unique, and one at least");

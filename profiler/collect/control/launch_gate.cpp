@@ -24,6 +24,9 @@ constexpr double kIdleBeforeLeavingSeconds = 4.0;
 // A look at a launch, which is then not measured, takes less.
 constexpr std::int64_t kShortestMeasuringNs = 100'000;
 
+// CUPTI would overflow it.
+bool IsOnSmallStack() noexcept { return StackRoom().value_or(kLeastStackRoom) < kLeastStackRoom; }
+
 }  // namespace
 
 LaunchGate::LaunchGate(ProgramApi& api, LaunchFilter& filter, LaunchClasses& classes, CounterPlan plan)
@@ -67,7 +70,7 @@ LaunchGate::Way LaunchGate::Enter(const LaunchCall& call) noexcept {
   WarnOfSmallStack();
   const bool counts = CountsLaunches() && program_.api.Records();
   if (counts) Count(call, 1);
-  if (sampling_end_.due() && program_.api.Records() && HasStack()) EndSamplingAtLaunch();
+  if (sampling_end_.due() && program_.api.Records() && !IsOnSmallStack()) EndSamplingAtLaunch();
   const bool selected = measuring_ != Measuring::kNothing && Selects(call);
   if (measuring_ == Measuring::kNothing || (recording_ == Recording::kOpen && !MeasuresLocked())) {
     const bool asks = measuring_ != Measuring::kNothing && program_.filter.asks();
@@ -93,7 +96,7 @@ LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
         return LaunchUse::kNone;
       }
     }
-    if (MeasuresLocked() && program_.api.Records() && HasStack()) {
+    if (MeasuresLocked() && program_.api.Records() && HasStack(selected)) {
       if (const LaunchUse use = Begin(call, selected); use != LaunchUse::kNone) return use;
     }
   } catch (const std::exception& error) {
@@ -103,23 +106,22 @@ LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
   return LaunchUse::kNone;
 }
 
-// CUPTI would overflow the stack of some threads.
-bool LaunchGate::HasStack() {
-  const bool has = StackRoom() >= kLeastStackRoom;
-  if (!has) ++without_stack_;
-  return has;
+bool LaunchGate::HasStack(bool selected) {
+  if (!IsOnSmallStack()) return true;
+  if (selected) ++without_stack_;
+  return false;
 }
 
 // PC sampling may do so in the driver's call itself, and cannot be ended here: a notice names the cure beforehand.
 void LaunchGate::WarnOfSmallStack() noexcept {
-  if (warned_of_stack_ || StackRoom() >= kLeastStackRoom) return;
+  if (warned_of_stack_ || !IsOnSmallStack()) return;
   warned_of_stack_ = true;
   try {
     if (program_.api.sampling() == ProgramApi::Sampling::kOff) return;
     Notice(
         fmt::format("a thread with {} KiB of stack left launches: CUPTI's PC sampling may need more, and the program "
                     "would end by SIGSEGV; --phases off does not sample",
-                    StackRoom() >> 10U));
+                    StackRoom().value_or(0) >> 10U));
   } catch (const std::exception&) {
     return;
   }

@@ -29,10 +29,11 @@ Bounds BoundsOfThisThread() noexcept {
 
 }  // namespace
 
-std::size_t StackRoom() noexcept {
+std::optional<std::size_t> StackRoom() noexcept {
   thread_local const Bounds kBounds = BoundsOfThisThread();
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  return here >= kBounds.low && here < kBounds.high ? here - kBounds.low : 0;
+  if (here < kBounds.low || here >= kBounds.high) return std::nullopt;
+  return here - kBounds.low;
 }
 
 }  // namespace fa_profile::collect

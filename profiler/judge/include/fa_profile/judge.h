@@ -36,7 +36,7 @@ struct Question {
   std::uint64_t seed = 0;     ///< 0: one that nothing in the worker can know
   bool timing = true;         ///< false: results alone, no witness
   bool accept_weak_tolerance = false;
-  double seconds = 120.0;                          ///< for an answer of the library's processes; five times for all
+  double seconds = 120.0;  ///< for an answer of the library's processes; so long five times and for each draw: for all
   const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal's handler; may be null
   std::string program = "/proc/self/exe";          ///< a fa-profile, for the two processes of a library
   std::optional<PythonCase> in_python{};

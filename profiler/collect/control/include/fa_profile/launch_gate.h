@@ -113,7 +113,7 @@ class LaunchGate {
   Lock Hold();
   bool TakesShortcut(const LaunchCall& call) noexcept;
   LaunchUse TryAlone(const LaunchCall& call, bool selected) noexcept;
-  bool HasStack();
+  bool HasStack(bool selected);
   void WarnOfSmallStack() noexcept;
   LaunchUse Begin(const LaunchCall& call, bool selected);
   void Count(const LaunchCall& call, int launches) noexcept;
