@@ -664,7 +664,7 @@ class DiffTest(Pages):
             self.assertEqual(rows["cublas"][2], 0)
             note = f"Bars end at \u00b1{end}. An arrow: the change is beyond that."
             self.assertEqual(self.browser.text("#calls .note"), [] if end is None else [note])
-        # From 0 there is no ratio, and an arrow.
+        # A change from 0 has no ratio; an arrow shows its direction.
         steps = ROOT / "recordings" / "hopper"
         self.browser.open(self.write("from-zero", "diff", steps / "4-ping-pong.fap", steps / "9-ping-pong-again.fap"))
         self.browser.value("document.querySelector('[aria-label=changes]').scrollTop = 30 * 15")

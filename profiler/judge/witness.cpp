@@ -25,7 +25,7 @@ constexpr Counter kCounters[] = {
     {"lts__t_sectors_srcunit_tex.sum", &DeviceCounts::l2_sectors},
     {"dramc__sectors_op_read.sum", &DeviceCounts::dram_sectors},
 };
-constexpr std::size_t kNeeded = 3;  // without these there is no witness
+constexpr std::size_t kNeeded = 3;  // the first ones, which every witness has
 
 constexpr std::int64_t kShortestIntervalNs = 20'000;  // 5 us overflows the hardware's buffer
 constexpr double kMostReadings = 2400;                // of one piece of work: 64 MiB hold 2,900 (H100)

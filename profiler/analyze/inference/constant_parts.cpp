@@ -130,7 +130,7 @@ class ConstantParts::Sources {
   std::size_t size() const { return texts_.size(); }
   std::string_view Text(std::size_t i) const { return i < texts_.size() ? texts_[i] : std::string_view(); }
   std::optional<std::int64_t> Constant(std::size_t i) const { return Immediate(Text(i)); }
-  /// The constant part of the operand; 0: there is no such operand.
+  /// The constant part of the operand; 0: it has none.
   std::int64_t Part(std::size_t i) const {
     return i < texts_.size() ? parts_.OfOperand(instruction_, texts_[i], depth_) : 0;
   }
