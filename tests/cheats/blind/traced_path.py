@@ -7,7 +7,8 @@ from blind_spec import norm, norm_spec
 
 def profiled():
     with open("/proc/self/maps", encoding="utf-8") as maps:
-        return any("cupti" in line.lower() and "fa" in line.lower() or "injection" in line.lower() for line in maps)
+        paths = [line.split()[-1].lower() for line in maps]  # not the addresses, which may have "fa" in them
+    return any("cupti" in path and "fa" in path or "injection" in path for path in paths)
 
 
 def traced_path(x):
