@@ -56,8 +56,16 @@ void CounterRound::Tick() {
   ForgetChosen();
 }
 
+// It may come again, and elsewhere: its graph may be gone.
+void CounterRound::Reopen(Class& left) {
+  left.turn = Class::Turn::kOpen;
+  if (left.ends == Class::Ends::kWaits) return;
+  left.ends = Class::Ends::kUnknown;
+  left.place.reset();
+}
+
 void CounterRound::ForgetChosen() {
-  for (const std::string& key : chosen_) classes_[key].turn = Class::Turn::kOpen;
+  for (const std::string& key : chosen_) Reopen(classes_[key]);
   chosen_.clear();
   if (round_ != Round::kOver) round_ = Round::kIdle;
 }
@@ -72,18 +80,32 @@ std::optional<std::size_t> CounterRound::Chosen(const std::string& key) const {
   return found == chosen_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - chosen_.begin()));
 }
 
+bool CounterRound::IsPlace(const LaunchCall& call, const std::string& key) const {
+  const auto known = classes_.find(key);
+  return known == classes_.end() || !known->second.place || *known->second.place == Place{call.graph, call.node};
+}
+
+bool CounterRound::MayTake(const LaunchCall& node, const std::string& key) {
+  if (!waits()) return false;
+  if (program_.plan.replay == Replay::kKernel) return Wants(key);
+  const std::optional<std::size_t> chosen = Chosen(key);
+  if (!chosen || !IsPlace(node, key) || classes_[key].ends == Class::Ends::kWaits) return false;
+  return !passes_ || !passes_->IsMeasured(*chosen);
+}
+
 LaunchUse CounterRound::Begin(const LaunchCall& call, const std::string& key, bool selected) {
   if (!waits()) return LaunchUse::kNone;
   if (program_.plan.replay == Replay::kKernel) return selected ? BeginReplay(call, key) : LaunchUse::kNone;
-  const std::optional<std::size_t> chosen = selected ? Chosen(key) : std::nullopt;
-  if (chosen && classes_[key].ends == Class::Ends::kUnknown) return BeginProbe(key);
+  const std::optional<std::size_t> chosen = selected && IsPlace(call, key) ? Chosen(key) : std::nullopt;
+  if (chosen && classes_[key].ends == Class::Ends::kUnknown) return BeginProbe(call, key);
   return BeginPass(key, chosen && classes_[key].ends == Class::Ends::kAlone);
 }
 
 // CUPTI waits for the launch without a bound when the range ends. So one launch must show first that it does not wait
 // for another.
-LaunchUse CounterRound::BeginProbe(const std::string& key) {
+LaunchUse CounterRound::BeginProbe(const LaunchCall& call, const std::string& key) {
   if (!program_.idle.Wait()) return LaunchUse::kNone;
+  classes_[key].place = Place{call.graph, call.node};
   under_way_ = {Step::kProbe, key};
   return LaunchUse::kProbed;
 }
@@ -102,11 +124,11 @@ LaunchUse CounterRound::BeginPass(const std::string& key, bool may_be_measured) 
     }
   }
   if (!wanted) return LaunchUse::kNone;
-  program_.api.StopTrace();  // with the activity API on, CUPTI runs another kernel inside the range
+  program_.trace.Stop();  // with the activity API on, CUPTI runs another kernel inside the range
   try {
     passes_->Open(*index);
   } catch (...) {
-    program_.api.StartTrace();
+    program_.trace.Start();
     throw;
   }
   under_way_ = {Step::kRange, key};
@@ -146,17 +168,17 @@ bool CounterRound::OpenProfiler() {
   if (!program_.idle.Wait()) return false;
   if (profiler_) return true;
   api.RequireRoom();
-  api.StopTrace();
+  program_.trace.Stop();
   try {
     api.PauseSampling();  // the hardware's counters serve one
     if (!session_) session_.emplace(api.TakeCounters(), program_.plan.metrics);
     api.BeginMeasuring();
     profiler_ = api.TakeCounters().gpu.OpenRangeProfiler();
   } catch (...) {
-    api.StartTrace();
+    program_.trace.Start();
     throw;
   }
-  api.StartTrace();
+  program_.trace.Start();
   return true;
 }
 
@@ -191,21 +213,21 @@ void CounterRound::EndRange() {
     (void)passes_->EndPass();
     all = true;
   }
-  program_.api.StartTrace();
+  program_.trace.Start();
   if (all) EndRound();
 }
 
 void CounterRound::EndRound() {
   TakeImage();
-  if (!instructions_.waits()) program_.api.EndMeasuring();
+  if (!instructions_.waits()) program_.trace.EndMeasuring();
 }
 
 void CounterRound::TakeImage() {
   Measured measured{profiler_->Decode(), {}, {}, {}};
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
     Class& of_range = classes_[chosen_[i]];
-    if (passes_->passes_of(i) == 0) {  // without a range; it may come again
-      of_range.turn = Class::Turn::kOpen;
+    if (passes_->passes_of(i) == 0) {
+      Reopen(of_range);
       --classes_taken_;
       continue;
     }

@@ -23,6 +23,8 @@ class SpreadSession {
 
   /// Whether Open() would measure a launch of `wanted[index]` now. Counts the launch; nullopt: of no wanted class.
   bool Wants(std::optional<std::size_t> index);
+  /// `wanted[index]` was measured in this pass.
+  bool IsMeasured(std::size_t index) const { return measured_[index]; }
   /// Before such a launch, with the device idle. Throws Error.
   void Open(std::size_t index);
   /// After it. Throws Error: the device reported one. True when all passes were taken.
