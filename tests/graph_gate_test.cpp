@@ -119,6 +119,19 @@ TEST_F(GraphGateTest, OncePassedANodeDoesNotUnrollTheGraphAgain) {
   EXPECT_EQ(Launch(graph_), Way::kReplaced) << "the second pass";
 }
 
+// Of a program that has graphs for several sizes of a batch, only one may come for long.
+TEST_F(GraphGateTest, AGraphThatDoesNotComeIsNotWaitedForLong) {
+  std::vector<const char*> symbols(100, nullptr);
+  symbols.push_back("a");
+  AddGraph(7, symbols);
+  AddGraph(8, {"b"});
+  Choose({"a", "b"});
+  ASSERT_EQ(Launch(GraphLaunch(8)), Way::kReplaced) << "the probe";
+  int launches = 0;
+  for (; launches < 100 && program_.gpu.Count("[class 0") < 2; ++launches) (void)Launch(graph_);
+  EXPECT_LT(launches, 20) << "of 101 nodes each";
+}
+
 // Another branch of the graph, or another stream, may have to end it.
 TEST_F(GraphGateTest, ANodeThatDoesNotEndAloneIsNeverMeasuredAndTheOthersAre) {
   AddGraph(7, {"a", "b"});
@@ -222,6 +235,12 @@ TEST_F(GraphReplayTest, TheFirstNodeOfEachClassIsReplayed) {
   EXPECT_EQ(Launch(graph_), Way::kReplaced);
   EXPECT_EQ(gate_->replayed_launches(), 3) << "the kernel before the graph, and two classes in it";
   EXPECT_EQ(Launch(graph_), Way::kPasses);
+}
+
+TEST_F(GraphReplayTest, OfAGraphWithBranchesNothingIsReplayed) {
+  AddGraph(7, {"a", "b"}).branches = true;
+  EXPECT_EQ(Launch(graph_), Way::kPasses);
+  EXPECT_EQ(gate_->replayed_launches(), 0);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ class UnrolledGraph final : public GraphNodes {
   UnrolledGraph& operator=(const UnrolledGraph&) = delete;
 
   const std::vector<Node>& nodes() const override { return nodes_; }
+  bool has_branches() const override { return ends_.size() > 1; }
   void Begin(const void* stream) override;
   void Launch(std::size_t index) override;
   void End() override;

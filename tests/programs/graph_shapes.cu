@@ -43,17 +43,18 @@ __global__ void WaitFor(volatile int* flag, int* sum) {
 }
 __global__ void Raise(volatile int* flag) { *flag = 1; }
 
-int* Zeros() {
-  int* numbers = nullptr;
-  Check(cudaMalloc(&numbers, 64), "cudaMalloc");
-  Check(cudaMemset(numbers, 0, 64), "cudaMemset");
-  Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  return numbers;
-}
 cudaStream_t NewStream() {
   cudaStream_t stream = nullptr;
   Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   return stream;
+}
+// A wait for the device would invalidate another thread's capture.
+int* Zeros(cudaStream_t stream) {
+  int* numbers = nullptr;
+  Check(cudaMalloc(&numbers, 64), "cudaMalloc");
+  Check(cudaMemsetAsync(numbers, 0, 64, stream), "cudaMemsetAsync");
+  Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  return numbers;
 }
 void BeginCapture(cudaStream_t stream) {
   Check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
@@ -75,8 +76,8 @@ int Read(const int* number, cudaStream_t stream) {
 
 // One kernel after the other, with work of the stream before and after the graph.
 void Linear(int thread, int launches) {
-  int* const sum = Zeros();
   const cudaStream_t stream = NewStream();
+  int* const sum = Zeros(stream);
   BeginCapture(stream);
   Check(cudaMemsetAsync(sum, 0, 64, stream), "cudaMemsetAsync");
   Add<<<1, 32, 0, stream>>>(sum, 3);
@@ -96,9 +97,9 @@ void Linear(int thread, int launches) {
 
 // Two branches; with `waits` the first ends only when the second one's last kernel runs.
 void Branches(bool waits, int launches) {
-  int* const sum = Zeros();
-  int* const flag = Zeros();
   const cudaStream_t stream = NewStream();
+  int* const sum = Zeros(stream);
+  int* const flag = Zeros(stream);
   const cudaStream_t second = NewStream();
   cudaEvent_t fork = nullptr;
   cudaEvent_t join = nullptr;
@@ -130,8 +131,8 @@ void Branches(bool waits, int launches) {
 // A set, a kernel that is changed and switched off, a child graph, a call of the host; and the whole is updated once.
 void Changed(int launches) {
   static int host_calls = 0;
-  int* sum = Zeros();
   const cudaStream_t stream = NewStream();
+  int* sum = Zeros(stream);
   cudaGraph_t graph = nullptr;
   cudaGraph_t child = nullptr;
   Check(cudaGraphCreate(&graph, 0), "cudaGraphCreate");

@@ -29,8 +29,10 @@ class FakeGraph final : public collect::GraphNodes {
     }
   }
   int failing_node = -1;  ///< Launch() of it throws Error
+  bool branches = false;
 
   const std::vector<Node>& nodes() const override { return nodes_; }
+  bool has_branches() const override { return branches; }
   void Begin(const void* /*stream*/) override { calls_.emplace_back("{"); }
   void Launch(std::size_t index) override {
     calls_.emplace_back(nodes_[index].call.symbol != nullptr ? nodes_[index].call.symbol : "set");

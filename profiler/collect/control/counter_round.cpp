@@ -59,8 +59,6 @@ void CounterRound::Tick() {
 // It may come again, and elsewhere: its graph may be gone.
 void CounterRound::Reopen(Class& left) {
   left.turn = Class::Turn::kOpen;
-  if (left.ends == Class::Ends::kWaits) return;
-  left.ends = Class::Ends::kUnknown;
   left.place.reset();
 }
 
@@ -97,24 +95,27 @@ LaunchUse CounterRound::Begin(const LaunchCall& call, const std::string& key, bo
   if (!waits()) return LaunchUse::kNone;
   if (program_.plan.replay == Replay::kKernel) return selected ? BeginReplay(call, key) : LaunchUse::kNone;
   const std::optional<std::size_t> chosen = selected && IsPlace(call, key) ? Chosen(key) : std::nullopt;
-  if (chosen && classes_[key].ends == Class::Ends::kUnknown) return BeginProbe(call, key);
-  return BeginPass(key, chosen && classes_[key].ends == Class::Ends::kAlone);
+  if (chosen && classes_[key].ends != Class::Ends::kWaits && classes_[key].probed != Place{call.graph, call.node}) {
+    return BeginProbe(call, key);
+  }
+  return BeginPass(call, key, chosen && classes_[key].ends == Class::Ends::kAlone);
 }
 
 // CUPTI waits for the launch without a bound when the range ends. So one launch must show first that it does not wait
 // for another.
 LaunchUse CounterRound::BeginProbe(const LaunchCall& call, const std::string& key) {
   if (!program_.idle.Wait()) return LaunchUse::kNone;
-  classes_[key].place = Place{call.graph, call.node};
+  Class& probed = classes_[key];
+  probed.place = probed.probed = Place{call.graph, call.node};
   under_way_ = {Step::kProbe, key};
   return LaunchUse::kProbed;
 }
 
 // Any launch may end a pass, or the round.
-LaunchUse CounterRound::BeginPass(const std::string& key, bool may_be_measured) {
+LaunchUse CounterRound::BeginPass(const LaunchCall& call, const std::string& key, bool may_be_measured) {
   const std::optional<std::size_t> index = may_be_measured ? Chosen(key) : std::nullopt;
   if (round_ == Round::kChosen && (!index || !OpenPasses())) return LaunchUse::kNone;
-  const bool wanted = passes_->Wants(index);
+  const bool wanted = passes_->Wants(index, call.kernels);
   if (!wanted && !passes_->stalled() && round_ != Round::kExpired) return LaunchUse::kNone;
   if (!program_.idle.Wait()) return LaunchUse::kNone;
   if (round_ == Round::kExpired || passes_->stalled()) {
@@ -131,6 +132,7 @@ LaunchUse CounterRound::BeginPass(const std::string& key, bool may_be_measured) 
     program_.trace.Start();
     throw;
   }
+  classes_[key].place = Place{call.graph, call.node};
   under_way_ = {Step::kRange, key};
   ++ranges_;
   ticks_ = 0;

@@ -98,8 +98,7 @@ LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
       }
     }
     if (MeasuresLocked() && program_.api.Records() && HasStack(selected)) {
-      LaunchUse use = Begin(call, KeyOf(call), selected);
-      if (use == LaunchUse::kNone && call.symbol == nullptr && selected && MeasuresLocked()) use = Unroll(call);
+      const LaunchUse use = call.symbol == nullptr ? BeginGraph(call, selected) : Begin(call, KeyOf(call), selected);
       if (use == LaunchUse::kReplaced) AddMeasuringTime(alone_.began_ns);
       if (use != LaunchUse::kNone) return use;
     }
@@ -139,20 +138,28 @@ LaunchUse LaunchGate::Begin(const LaunchCall& call, const std::string& key, bool
   return use;
 }
 
+LaunchUse LaunchGate::BeginGraph(LaunchCall call, bool selected) {
+  const std::shared_ptr<GraphNodes> graph = program_.api.NodesOf(call);
+  if (graph != nullptr) call.kernels = std::max(1, static_cast<int>(graph->nodes().size()));
+  const LaunchUse use = Begin(call, KeyOf(call), selected);
+  if (use != LaunchUse::kNone || graph == nullptr || !selected || !MeasuresLocked()) return use;
+  return Unroll(call, *graph);
+}
+
 // A graph that is measured as a whole says nothing of its kernels. The program's work happens once all the same: the
 // nodes are launched, and the graph is not.
-LaunchUse LaunchGate::Unroll(const LaunchCall& call) {
-  const std::shared_ptr<GraphNodes> graph = program_.api.NodesOf(call);
-  if (graph == nullptr) return LaunchUse::kNone;
-  const std::vector<GraphNodes::Node>& nodes = graph->nodes();
+LaunchUse LaunchGate::Unroll(const LaunchCall& call, GraphNodes& graph) {
+  // CUPTI's replay of a kernel that waits for another one would not end.
+  if (program_.plan.replay == Replay::kKernel && graph.has_branches()) return LaunchUse::kNone;
+  const std::vector<GraphNodes::Node>& nodes = graph.nodes();
   bool any = false;
   for (std::size_t i = 0; i < nodes.size() && !any; ++i) any = MayTake(i, nodes[i]);
   if (!any || !program_.idle.Wait()) return LaunchUse::kNone;
-  graph->Begin(call.stream);
+  graph.Begin(call.stream);
   const bool recorded = !program_.trace.BeginUnrolling();
   try {
-    for (std::size_t i = 0; i < nodes.size(); ++i) LaunchNode(*graph, i, recorded);
-    graph->End();
+    for (std::size_t i = 0; i < nodes.size(); ++i) LaunchNode(graph, i, recorded);
+    graph.End();
   } catch (const std::exception& error) {  // which the program gets as the result of its launch
     GiveUp(error.what());
   }

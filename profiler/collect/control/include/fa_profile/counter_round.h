@@ -108,13 +108,14 @@ class CounterRound {
     enum class Turn { kOpen, kTaken } turn = Turn::kOpen;                // kTaken: it is measured, or was
     enum class Ends { kUnknown, kAlone, kWaits } ends = Ends::kUnknown;  // kWaits: for another launch
     double mean_ns = 0.0;                                                // of a launch; 0: not known
-    std::optional<Place> place{};                                        // where it was probed
+    std::optional<Place> place{};                                        // where it is measured
+    std::optional<Place> probed{};                                       // where `ends` was found
   };
 
   bool Wants(const std::string& key);
   static void Reopen(Class& left);
   LaunchUse BeginProbe(const LaunchCall& call, const std::string& key);
-  LaunchUse BeginPass(const std::string& key, bool may_be_measured);
+  LaunchUse BeginPass(const LaunchCall& call, const std::string& key, bool may_be_measured);
   LaunchUse BeginReplay(const LaunchCall& call, const std::string& key);
   std::optional<std::size_t> Chosen(const std::string& key) const;
   bool OpenProfiler();

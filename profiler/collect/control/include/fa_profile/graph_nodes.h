@@ -19,6 +19,8 @@ class GraphNodes {
   };
   virtual ~GraphNodes() = default;
   virtual const std::vector<Node>& nodes() const = 0;
+  /// Nodes may run at the same time, and wait for each other.
+  virtual bool has_branches() const = 0;
   /// What the program launches on this stream (CUstream) from here on comes after the nodes. Throws Error.
   virtual void Begin(const void* stream) = 0;
   /// Each node once, in the order of nodes(). Throws Error: the driver refuses it.

@@ -14,6 +14,7 @@ struct LaunchCall {
   std::array<int, 3> block{};
   std::uint32_t graph = 0;       ///< CUPTI's id of the executable graph; 0: a kernel that is not of a graph
   int node = 0;                  ///< of the graph, from 1; 0: the graph itself
+  int kernels = 1;               ///< that it launches, as far as that is known
   const void* stream = nullptr;  ///< on which a graph is launched (CUstream)
 };
 

@@ -120,7 +120,8 @@ class LaunchGate {
   void WarnOfSmallStack() noexcept;
   LaunchUse Begin(const LaunchCall& call, const std::string& key, bool selected);
   void EndAlone() noexcept;
-  LaunchUse Unroll(const LaunchCall& call);
+  LaunchUse BeginGraph(LaunchCall call, bool selected);
+  LaunchUse Unroll(const LaunchCall& call, GraphNodes& graph);
   bool MayTake(std::size_t index, const GraphNodes::Node& node);
   void LaunchNode(GraphNodes& graph, std::size_t index, bool recorded);
   LaunchUse BeginNode(std::size_t index, const GraphNodes::Node& node) noexcept;
