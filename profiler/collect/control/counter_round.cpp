@@ -14,6 +14,8 @@ constexpr std::size_t kMostRangesOfARound = 24;
 constexpr double kLongestCountedNs = 5e6;
 // Launches without one to measure after which a pass ends.
 constexpr std::int64_t kPatienceLaunches = 1000;
+// Rounds in which a class got fewer than half of the passes, after which what it got is written.
+constexpr int kMostEarlyEnds = 3;
 // So long the end of a launch is waited for.
 constexpr double kIdleAfterSeconds = 2.0;
 
@@ -233,9 +235,17 @@ void CounterRound::TakeImage() {
       --classes_taken_;
       continue;
     }
+    const int passes = passes_->passes_of(i);
     measured.keys.push_back(chosen_[i]);
     measured.names.push_back(passes_->wanted()[i]);
-    measured.passes.push_back(passes_->passes_of(i));
+    if (round_ == Round::kExpired && 2 * passes < session_->plan().passes &&
+        ++of_range.left_early < kMostEarlyEnds) {  // it may come again for longer
+      Reopen(of_range);
+      --classes_taken_;
+      measured.passes.push_back(0);
+      continue;
+    }
+    measured.passes.push_back(passes);
     if (of_range.mean_ns > 0.0 && of_range.mean_ns <= kLongestCountedNs) instructions_.Ask(chosen_[i]);
   }
   passes_.reset();
@@ -276,6 +286,10 @@ std::optional<CounterRound::Measured> CounterRound::TakeMeasured(bool at_end) {
 std::vector<DataLoss> CounterRound::Write(Measured measured) {
   std::vector<MeasuredRange> ranges;
   for (std::size_t i = 0; i < measured.keys.size(); ++i) {
+    if (i < measured.passes.size() && measured.passes[i] == 0) {
+      ranges.push_back({0, "", measured.names[i]});
+      continue;
+    }
     ranges.push_back({program_.classes.CaseOf(measured.keys[i], measured.launch ? &*measured.launch : nullptr), "",
                       i < measured.names.size() ? measured.names[i] : std::string()});
   }
@@ -283,7 +297,7 @@ std::vector<DataLoss> CounterRound::Write(Measured measured) {
   const int passes = session_->plan().passes;
   std::vector<DataLoss> losses;
   for (std::size_t i = 0; i < measured.passes.size(); ++i) {
-    if (measured.passes[i] >= passes) continue;
+    if (measured.passes[i] >= passes || measured.passes[i] == 0) continue;
     losses.push_back({"pass_missing", SymbolOf(measured.keys[i]),
                       "it was launched in " + std::to_string(measured.passes[i]) + " of " + std::to_string(passes) +
                           " passes; metrics of the others are missing",

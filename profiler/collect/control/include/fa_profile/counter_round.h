@@ -49,7 +49,7 @@ class CounterRound {
     CounterData data;
     std::vector<std::string> keys;   ///< in the order of the ranges
     std::vector<std::string> names;  ///< of the ranges; empty: CUPTI named them
-    std::vector<int> passes;         ///< taken of each; empty: all
+    std::vector<int> passes;         ///< taken of each; empty: all; 0: its range is not written
     std::optional<Launch> launch{};  ///< that CUPTI replayed
   };
   /// The next image to write; none: nothing is left, or the first record of its class may still come. `at_end`: nothing
@@ -110,6 +110,7 @@ class CounterRound {
     double mean_ns = 0.0;                                                // of a launch; 0: not known
     std::optional<Place> place{};                                        // where it is measured
     std::optional<Place> probed{};                                       // where `ends` was found
+    int left_early = 0;                                                  // rounds that ended with few of its passes
   };
 
   bool Wants(const std::string& key);
