@@ -279,6 +279,8 @@ void AddOfProgram(CLI::App& app, ProfileArguments& given) {
                                            "all: record child processes, too; root: only the first process that uses "
                                            "a GPU",
                                            {"all", "root"}));
+  given.rows.For(kProgram, app.add_flag("--torch-modules", given.program.torch_modules,
+                                        "Put an NVTX range around each call of a torch.nn.Module of a Python program"));
   given.rows.For(kProgram, help::AddChoice(app, "--exit-code", given.exit_code,
                                            "program: end with the program's exit code; report: end with 0",
                                            {"program", "report"}));

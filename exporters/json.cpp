@@ -153,6 +153,7 @@ Json ToJson(const KernelUse& u);
 Json ToJson(const MemoryUse& u);
 Json ToJson(const NvtxKernelUse& u);
 Json ToJson(const NvtxUse& u);
+Json ToJson(const LayerUse& u);
 Json ToJson(const ProgramUse& p);
 Json ToJson(const ProfileEntry& e);
 Json ToJson(const DataLoss& l);
@@ -312,6 +313,14 @@ Json ToJson(const NvtxUse& u) {
           {"kernels", ToArray(u.kernels)}};
 }
 
+Json ToJson(const LayerUse& u) {
+  return {{"layer", u.layer},
+          {"kernel", u.kernel},
+          {"launches", u.launches},
+          {"gpu_ns", u.gpu_ns},
+          {"share_ratio", OrNull(u.share_ratio)}};
+}
+
 Json ToJson(const ProgramUse& p) {
   return {{"windows", p.windows},
           {"watched_ns", p.watched_ns},
@@ -327,7 +336,8 @@ Json ToJson(const ProgramUse& p) {
           {"memory_ns", p.memory_ns},
           {"memory", ToArray(p.memory)},
           {"nvtx", ToArray(p.nvtx)},
-          {"nvtx_ratio", OrNull(p.nvtx_ratio)}};
+          {"nvtx_ratio", OrNull(p.nvtx_ratio)},
+          {"layers", ToArray(p.layers)}};
 }
 
 Json ToJson(const ProfileEntry& e) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -237,6 +239,48 @@ void WriteRanges(TextPage& page, const ProgramUse& program, std::size_t most) {
   page.Table({{"share"}, {"GPU time"}, {"launches"}, {"host time"}, {"ranges"}, {"range", true}}, rows);
 }
 
+/// What the paths begin with, up to the last " / " that all have.
+std::size_t CommonPath(const std::vector<const LayerUse*>& layers) {
+  constexpr std::string_view kNested = " / ";
+  const std::string& first = layers.front()->layer;
+  std::size_t common = first.rfind(kNested);
+  for (; common != std::string::npos && common > 0; common = first.rfind(kNested, common - 1)) {
+    const std::string begin = first.substr(0, common + kNested.size());
+    if (std::ranges::all_of(layers, [&](const LayerUse* use) { return use->layer.starts_with(begin); })) {
+      return begin.size();
+    }
+  }
+  return 0;
+}
+
+void WriteLayers(TextPage& page, const Profile& profile, std::size_t most) {
+  std::vector<const LayerUse*> layers;
+  for (const LayerUse& use : profile.program->layers) {
+    if (layers.size() == most || (layers.size() >= kLeastRows && use.share_ratio.value_or(0.0) < kLeastTopShare)) break;
+    layers.push_back(&use);
+  }
+  if (layers.empty()) return;
+  std::map<std::int64_t, std::string> why;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.part.empty()) why.emplace(entry.case_id, WhyText(page, entry));
+  }
+  const std::size_t common = CommonPath(layers);
+  std::vector<std::vector<Cell>> rows;
+  for (const LayerUse* use : layers) {
+    rows.push_back({{UseShare(use->share_ratio)},
+                    {UseTime(use->gpu_ns)},
+                    {page.Safe(use->layer.substr(common))},
+                    {page.Safe(Truncate(use->kernel, kLongestRange))},
+                    {why[use->case_id]}});
+  }
+  const std::size_t folded = profile.program->layers.size() - layers.size();
+  if (folded > 0) rows.push_back({{""}, {""}, {fmt::format("and {} more", folded), Style::kDim}, {""}, {""}});
+  page.Line();
+  page.Rule("Layers");
+  if (common > 0) page.Line("in " + page.Safe(layers.front()->layer.substr(0, common - 3)));
+  page.Table({{"share"}, {"GPU time"}, {"layer", true, /*wraps=*/true}, {"kernel", true}, {"why", true, true}}, rows);
+}
+
 }  // namespace
 
 std::string NameOf(const ProfileEntry& entry) {
@@ -274,6 +318,7 @@ void WriteProgramSummary(TextPage& page, const Profile& profile) {
 void WriteProgramTables(TextPage& page, const Profile& profile, bool details) {
   const ProgramUse& program = *profile.program;
   WriteKernels(page, ClassesByTime(profile), details ? kMostKernels : kMostRowsWithoutDetails);
+  WriteLayers(page, profile, details ? kMostRanges : kMostRowsWithoutDetails);
   WriteMemory(page, program);
   WriteRanges(page, program, details ? kMostRanges : kMostRowsWithoutDetails);
   if (program.launches == 0 && program.memory.empty()) return;

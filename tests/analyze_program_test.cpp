@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fa_profile/analyze.h"
+#include "layers.h"
 #include "program_recording.h"
 
 namespace fa_profile::analyze::analyze_program_test {
@@ -187,6 +188,32 @@ TEST(AnalyzeProgramTest, AGraphHasNoCountersByInstructionBecauseTheyCountNothing
   EXPECT_FALSE(of("CUDA graph 3")->metrics.contains("fp32_flops"));
   EXPECT_TRUE(of("CUDA graph 3")->metrics.contains("instructions"));
   EXPECT_EQ(std::ranges::count(profile.losses, "graph_not_counted", &DataLoss::kind), 1);
+}
+
+TEST(AnalyzeProgramTest, RangesWhosePathsDifferInNumbersAreOneLayer) {
+  Recording recording = sample::MakeProgramRecording();
+  recording.nvtx_kernel_work = {{1, 1, "net / layers.0 / mlp", 10, 5000},
+                                {2, 1, "net / layers.11 / mlp", 10, 6000},
+                                {1, 2, "net / layers.11 / mlp", 10, 7000},
+                                {1, 1, "net", 1, 100},
+                                {1, 99, "net", 1, 100}};
+  const ProgramUse use = *Analyze(recording).program;
+  ASSERT_EQ(use.layers.size(), 3u) << "the last is of a case that does not exist";
+  EXPECT_EQ(use.layers[0].layer, "net / layers.* / mlp");
+  EXPECT_EQ(use.layers[0].case_id, 1);
+  EXPECT_EQ(use.layers[0].kernel, EntryOf(Analyze(recording), 1).kernel);
+  EXPECT_EQ(use.layers[0].launches, 20);
+  EXPECT_EQ(use.layers[0].gpu_ns, 11000);
+  EXPECT_DOUBLE_EQ(use.layers[0].share_ratio.value(), 11000.0 / 5e8);
+  EXPECT_EQ(use.layers[1].gpu_ns, 7000);
+  EXPECT_EQ(use.layers[2].layer, "net");
+}
+
+TEST(AnalyzeProgramTest, OnlyNumbersThatAreWordsAreLeftOutOfALayersName) {
+  EXPECT_EQ(LayerOf("step 12 / layers.3 / conv2d"), "step * / layers.* / conv2d");
+  EXPECT_EQ(LayerOf("block_7/heads[12]"), "block_*/heads[*]");
+  EXPECT_EQ(LayerOf(""), "");
+  EXPECT_EQ(LayerOf("7"), "*");
 }
 
 TEST(AnalyzeProgramTest, WithoutRangesTheirShareIsAbsent) {

@@ -202,6 +202,24 @@ TEST_F(CounterRoundTest, AClassWithoutAnyPassMayBeChosenAgain) {
   EXPECT_EQ(Launch(kA), LaunchUse::kNone);
 }
 
+// As the kernels of a prompt do, which come in bursts.
+TEST_F(CounterRoundTest, AClassWithFewPassesIsMeasuredAgainAndItsRangeIsNotWritten) {
+  program_.gpu.passes_needed = 6;
+  for (int round = 0; round < 3; ++round) {
+    Choose({kA});
+    if (round == 0) {
+      EXPECT_EQ(Launch(kA), LaunchUse::kProbed);
+    }
+    ASSERT_EQ(Launch(kA), LaunchUse::kMeasured);
+    Tick(kMostTicksWithoutLaunch + 1);
+    (void)Launch(kOther);
+    const bool last = round == 2;
+    EXPECT_EQ(WriteNext(), last ? "pass_missing a; " : "") << "what it got is better than nothing";
+    EXPECT_EQ(program_.built.recording.ranges.size(), last ? 1U : 0U);
+    EXPECT_EQ(program_.cases.size(), last ? 1U : 0U);
+  }
+}
+
 TEST_F(CounterRoundTest, ALaunchWhileTheGpuIsBusyPassesAndTheWaitDoubles) {
   ChooseProbed({kA});
   program_.waits.clear();

@@ -12,7 +12,10 @@ namespace {
 
 class CountingObserver final : public ProgramObserver {
  public:
-  void OnLaunch(const LaunchCall& call) noexcept override { last_symbol = call.symbol; }
+  bool OnLaunch(const LaunchCall& call) noexcept override {
+    last_symbol = call.symbol;
+    return false;
+  }
   void OnLaunched() noexcept override {}
   void OnCaptureBegins(const void* /*stream*/) noexcept override {}
   void OnCaptureEnded(const void* stream) noexcept override { last_capture_ended = stream; }
@@ -34,7 +37,7 @@ TEST(LaunchHookTest, CallsAreToldAsTheDriverIsAskedForThem) {
       reinterpret_cast<void (*)(CUpti_CallbackId, const void*, CUresult)>(dlsym(fake, "EndDriverCall"));
   ASSERT_NE(end_call, nullptr);
   static CountingObserver observer;
-  ASSERT_TRUE(ObserveProgram(&observer, false, false));
+  ASSERT_TRUE(ObserveProgram(&observer, false, false, false));
 
   const auto with_flags = [&](unsigned long long flags, CUresult result) {
     cuGraphInstantiateWithFlags_params call = {};

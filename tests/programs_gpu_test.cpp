@@ -39,9 +39,11 @@ class ProgramsGpuTest : public FolderTest {
         std::system(("cd " + folder_.string() + " && timeout 600 " + command + " >" + out + " 2>" + err).c_str());
     return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), ReadFile(out), ReadFile(err)};
   }
+  Outcome WatchedProgram(const std::string& program, const std::string& options, const std::string& mode) const {
+    return Shell(std::string(FA_PROFILE_PROGRAM) + " --force -o w.fap " + options + " -- " + program + " " + mode);
+  }
   Outcome Watched(const std::string& options, const std::string& mode) const {
-    return Shell(std::string(FA_PROFILE_PROGRAM) + " --force -o w.fap " + options +
-                 " -- " FA_PROFILE_WATCHED_PROGRAM " " + mode);
+    return WatchedProgram(FA_PROFILE_WATCHED_PROGRAM, options, mode);
   }
   Recording Recorded(const std::string& name = "w.fap") const {
     return store::RecordingReader((folder_ / name).string()).Load();
@@ -51,6 +53,12 @@ class ProgramsGpuTest : public FolderTest {
   static bool Lost(const Recording& recording, const std::string& kind) {
     return std::any_of(recording.losses.begin(), recording.losses.end(),
                        [&](const DataLoss& loss) { return loss.kind == kind; });
+  }
+  static bool HasRange(const Recording& recording, const std::string& kernel) {
+    return std::ranges::any_of(recording.ranges, [&](const Range& range) {
+      return std::ranges::any_of(
+          recording.cases, [&](const Case& entry) { return entry.id == range.case_id && entry.kernel == kernel; });
+    });
   }
   static std::int64_t Launches(const Recording& recording, const std::string& kernel) {
     std::int64_t launches = 0;
@@ -268,11 +276,33 @@ TEST_F(ProgramsGpuTest, TimesOfAGraphsKernelsAreTheirOwn) {
   for (const KernelWork& work : Recorded().kernel_work) EXPECT_LT(work.max_ns, kMostNs);
 }
 
-TEST_F(ProgramsGpuTest, AGraphIsMeasuredAsAWhole) {
-  ASSERT_EQ(Watched("--metrics sm__warps_launched.sum", "graph").exit_code, 0);
-  const Recording recording = Recorded();
-  ASSERT_EQ(recording.ranges.size(), 1U);
-  EXPECT_EQ(recording.ranges[0].metrics.at("sm__warps_launched.sum"), 40 * 256 * 256 / 32);
+TEST_F(ProgramsGpuTest, KernelsOfAGraphAreMeasuredOneByOne) {
+  for (const char* const options : {"--metrics sm__warps_launched.sum", "--ncu-set full"}) {
+    ASSERT_EQ(Watched(options, "graph").exit_code, 0);
+    const Recording recording = Recorded();
+    ASSERT_EQ(recording.ranges.size(), 2U) << options;
+    for (const Range& range : recording.ranges) {
+      EXPECT_EQ(range.metrics.at("sm__warps_launched.sum"), 256 * 256 / 32) << options;
+    }
+    EXPECT_FALSE(Lost(recording, "pass_missing")) << options;
+    EXPECT_FALSE(Lost(recording, "activity_dropped")) << options;
+    EXPECT_FALSE(Lost(recording, "counters_not_measured")) << options;
+  }
+}
+
+// Branches that wait for each other, child graphs, nodes that are changed and switched off, calls of the host, threads:
+// the program checks each launch.
+TEST_F(ProgramsGpuTest, GraphsOfAllShapesComputeWhatTheyComputeAlone) {
+  for (const char* const options : {"--metrics sm__warps_launched.sum", "--ncu-set full", "--replay none"}) {
+    const Outcome watched = WatchedProgram(FA_PROFILE_GRAPH_SHAPES, options, "3000");
+    EXPECT_EQ(watched.exit_code, 0) << options << ": " << watched.out << watched.err;
+    if (std::string(options) == "--replay none") continue;
+    const Recording recording = Recorded();
+    for (const char* const kernel : {"Add<<<1, 32>>>", "Add<<<2, 32>>>", "Twice<<<1, 32>>>"}) {
+      EXPECT_TRUE(HasRange(recording, kernel)) << options << ": " << kernel;
+    }
+    EXPECT_FALSE(HasRange(recording, "WaitFor<<<1, 32>>>")) << "it does not end alone";
+  }
 }
 
 TEST_F(ProgramsGpuTest, KernelReplayMeasuresTheFirstLaunchOfEachClass) {

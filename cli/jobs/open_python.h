@@ -16,7 +16,7 @@ python::PythonRunner OpenPython(const PythonOptions& options, int device,
 /// Those of --case, or those of the file's that --kernel finds. Throws Error.
 std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options);
 
-/// Path of a program that runs kernels in Python: "fa_profile_kernel.py". Throws Error: it is missing.
+/// Path of a file in Python that comes with the program: "fa_profile_kernel.py". Throws Error: it is missing.
 std::string PythonProgram(const std::string& name);
 
 }  // namespace fa_profile::jobs

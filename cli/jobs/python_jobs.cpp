@@ -13,7 +13,7 @@
 namespace fa_profile::jobs {
 std::string PythonProgram(const std::string& name) {
   if (const std::optional<std::string> path = FindBundled("python", "profiler/python", name)) return *path;
-  throw Error(name + ", which runs kernels in Python and comes with the program, is missing", "reinstall");
+  throw Error(name + ", which comes with the program, is missing", "reinstall");
 }
 
 python::PythonRunner OpenPython(const PythonOptions& options, int device, const std::atomic<bool>* interrupted) {

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "fa_profile/notice.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/run_injected.h"
+#include "open_python.h"
 #include "run_setup.h"
 
 namespace fa_profile::jobs {
@@ -68,6 +70,16 @@ void NoticeOfRunning(const ProgramJob& job, const inject::InjectedEnd::Running& 
                      name == running.recording ? "" : " (rename it to " + name + " for the exporter)"));
 }
 
+// Python loads the sitecustomize.py of the first folder on PYTHONPATH that has one.
+void HookTorchModules() {
+  constexpr const char* kPath = "PYTHONPATH";
+  std::string folders = std::filesystem::path(PythonProgram("torch_modules/sitecustomize.py")).parent_path().string();
+  if (const char* const others = std::getenv(kPath); others != nullptr && *others != '\0') {
+    folders += std::string(":") + others;
+  }
+  setenv(kPath, folders.c_str(), /*overwrite=*/1);
+}
+
 }  // namespace
 
 int RunProgram(const ProgramJob& job, const Report& report) {
@@ -98,6 +110,7 @@ int RunProgram(const ProgramJob& job, const Report& report) {
   plan.record_all_s = job.time.record_all_s;
   plan.children = job.children;
 
+  if (job.torch_modules) HookTorchModules();
   const inject::InjectedEnd end = inject::RunInjected(job.program, plan);
   for (const std::string& recording : end.recordings) {
     const bool was_killed = store::IsPart(recording);  // it has no samples

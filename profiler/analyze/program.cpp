@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fa_profile/text.h"
+#include "layers.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -24,12 +25,6 @@ constexpr std::size_t kLongestVariant = 60;
 constexpr int kMostNested = 256;
 
 constexpr std::string_view kNested = " / ";
-
-/// Recordings may hold any number: a sum stays at the greatest.
-void AddTo(std::int64_t& sum, std::int64_t value) {
-  value = std::max<std::int64_t>(value, 0);
-  sum = value > std::numeric_limits<std::int64_t>::max() - sum ? std::numeric_limits<std::int64_t>::max() : sum + value;
-}
 
 std::optional<double> Ratio(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return std::nullopt;
@@ -290,6 +285,11 @@ void NameClasses(std::vector<ProfileEntry>& entries) {
 
 }  // namespace
 
+void AddTo(std::int64_t& sum, std::int64_t value) {
+  value = std::max<std::int64_t>(value, 0);
+  sum = value > std::numeric_limits<std::int64_t>::max() - sum ? std::numeric_limits<std::int64_t>::max() : sum + value;
+}
+
 void AddProgram(const Recording& recording, Profile& profile) {
   if (recording.watch_windows.empty()) return;
   ProgramUse& program = profile.program.emplace();
@@ -298,6 +298,7 @@ void AddProgram(const Recording& recording, Profile& profile) {
   AddMemory(recording, program);
   NameClasses(profile.entries);
   AddNvtx(recording, profile.entries, program);
+  program.layers = Layers(recording, profile.entries, program.kernel_ns);
 }
 
 }  // namespace fa_profile::analyze

@@ -40,11 +40,10 @@ void CheckCuda(cudaError_t result, const char* call, std::source_location where)
               HintFor(result));
 }
 
-void* DriverEntry(const char* name) noexcept {
+void* DriverEntry(const char* name, unsigned cuda_version) noexcept {
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  constexpr unsigned kCudaVersion = 12000;
-  if (cudaGetDriverEntryPointByVersion(name, &entry, kCudaVersion, cudaEnableDefault, &found) != cudaSuccess) {
+  if (cudaGetDriverEntryPointByVersion(name, &entry, cuda_version, cudaEnableDefault, &found) != cudaSuccess) {
     return nullptr;
   }
   return found == cudaDriverEntryPointSuccess ? entry : nullptr;

@@ -20,6 +20,7 @@
 #include "cuda_api.h"
 #include "cupti_objects.h"
 #include "fa_profile/nvtx_callbacks.h"
+#include "kept_graphs.h"
 
 namespace fa_profile::collect {
 namespace {
@@ -47,6 +48,18 @@ constexpr CUpti_CallbackId kInstantiations[] = {CUPTI_DRIVER_TRACE_CBID_cuGraphI
                                                 CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
                                                 CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz};
 
+constexpr CUpti_CallbackId kGraphChanges[] = {CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemcpyNodeSetParams,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemsetNodeSetParams,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecHostNodeSetParams,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled};
+
 constexpr CUpti_CallbackId kGraphNodes[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                             CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING};
 
@@ -55,6 +68,7 @@ std::mutex the_mutex;
 CUpti_SubscriberHandle the_subscriber = nullptr;
 std::atomic<bool> observer_watches = false;  // launches
 bool ranges_watched = false;
+bool graphs_kept = false;  // from ObserveProgram() on
 std::atomic<bool> is_fork = false;
 std::atomic<int> callbacks_under_way = 0;
 
@@ -102,6 +116,9 @@ LaunchCall ReadCall(CUpti_CallbackId id, const CUpti_CallbackData& data) {
       // The parameters of both begin with the graph.
       const auto& p = *static_cast<const cuGraphLaunch_params*>(data.functionParams);
       (void)cuptiGetGraphExecId(p.hGraph, &call.graph);
+      // The default stream of the functions for which it is the thread's own.
+      const bool own = id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz && p.hStream == nullptr;
+      call.stream = own ? CU_STREAM_PER_THREAD : p.hStream;
       return call;
     }
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
@@ -109,6 +126,58 @@ LaunchCall ReadCall(CUpti_CallbackId id, const CUpti_CallbackData& data) {
       return KernelCall(*static_cast<const cuLaunchCooperativeKernel_params*>(data.functionParams), data.symbolName);
     default:
       return KernelCall(*static_cast<const cuLaunchKernel_params*>(data.functionParams), data.symbolName);
+  }
+}
+
+// CUPTI cannot leave out a call of the driver's, but the driver launches whatever graph the parameters name when the
+// callback returns, and the program gets whatever result they name at the end (CUDA 13.0, driver 580.159.04).
+void ReplaceGraph(const CUpti_CallbackData& data) noexcept {
+  auto& p = *static_cast<cuGraphLaunch_params*>(const_cast<void*>(data.functionParams));
+  const CUgraphExec empty = EmptyGraph();
+  if (empty == nullptr) return;
+  *data.correlationData = reinterpret_cast<std::uint64_t>(std::exchange(p.hGraph, empty));
+}
+
+void RestoreGraph(const CUpti_CallbackData& data) noexcept {
+  if (*data.correlationData == 0) return;
+  auto& p = *static_cast<cuGraphLaunch_params*>(const_cast<void*>(data.functionParams));
+  p.hGraph = reinterpret_cast<CUgraphExec>(*data.correlationData);  // NOLINT(performance-no-int-to-ptr)
+  const CUresult refused = TakeUnrollError();
+  auto* const result = static_cast<CUresult*>(data.functionReturnValue);
+  if (refused != CUDA_SUCCESS && result != nullptr) *result = refused;
+}
+
+bool IsGraphLaunch(CUpti_CallbackId id) {
+  return id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch || id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
+}
+
+void OnGraphChange(CUpti_CallbackId id, const void* params) noexcept {
+  KeptGraphs& graphs = ProcessGraphs();
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2: {
+      // Both begin with the two graphs.
+      const auto& p = *static_cast<const cuGraphExecUpdate_v2_params*>(params);
+      return graphs.OnUpdated(p.hGraphExec, p.hGraph);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2: {
+      const auto& p = *static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(params);
+      return graphs.OnKernelChanged(p.hGraphExec, p.hNode, *p.nodeParams);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemsetNodeSetParams: {
+      const auto& p = *static_cast<const cuGraphExecMemsetNodeSetParams_params*>(params);
+      return graphs.OnMemsetChanged(p.hGraphExec, p.hNode, *p.memsetParams);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemcpyNodeSetParams: {
+      const auto& p = *static_cast<const cuGraphExecMemcpyNodeSetParams_params*>(params);
+      return graphs.OnCopyChanged(p.hGraphExec, p.hNode, *p.copyParams);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled: {
+      const auto& p = *static_cast<const cuGraphNodeSetEnabled_params*>(params);
+      return graphs.OnEnabled(p.hGraphExec, p.hNode, p.isEnabled != 0);
+    }
+    default:  // all begin with the executable graph
+      return graphs.OnChanged(static_cast<const cuGraphNodeSetEnabled_params*>(params)->hGraphExec);
   }
 }
 
@@ -143,15 +212,37 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
     return;
   }
   if (std::ranges::find(kInstantiations, id) != std::end(kInstantiations)) {
-    if (!enters && Succeeded(data) && IsForDeviceLaunch(id, data)) observer.OnDeviceGraph();
+    if (enters || !Succeeded(data)) return;
+    // The parameters of all begin with these two.
+    const auto& p = *static_cast<const cuGraphInstantiateWithFlags_params*>(data.functionParams);
+    if (IsForDeviceLaunch(id, data)) {
+      observer.OnDeviceGraph();
+    } else if (graphs_kept) {
+      ProcessGraphs().OnInstantiated(*p.phGraphExec, p.hGraph);
+    }
     return;
+  }
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy) {
+    if (enters)
+      ProcessGraphs().OnDestroyed(static_cast<const cuGraphExecDestroy_params*>(data.functionParams)->hGraphExec);
+    return;
+  }
+  if (std::ranges::find(kGraphChanges, id) != std::end(kGraphChanges)) {
+    if (!enters && Succeeded(data)) OnGraphChange(id, data.functionParams);
+    return;
+  }
+  if (IsGraphLaunch(id)) {
+    if (enters) *data.correlationData = 0;
+    if (!enters) RestoreGraph(data);
   }
   if (enters) {
     if (const NvtxRanges::Node range = CurrentNvtxRange(); range != 0)
       ProcessNvtxRanges().OnLaunch(data.correlationId, range);
   }
   // A measured launch always gets its OnLaunched(): the watch is not turned off before it.
-  if (observer_watches) enters ? observer.OnLaunch(ReadCall(id, data)) : observer.OnLaunched();
+  if (!observer_watches) return;
+  if (!enters) return observer.OnLaunched();
+  if (observer.OnLaunch(ReadCall(id, data)) && IsGraphLaunch(id)) ReplaceGraph(data);
 }
 
 void OnGraphNode(CUpti_CallbackId id, const CUpti_GraphData& graph) noexcept {
@@ -197,7 +288,7 @@ bool IsProfilerCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool& on) 
 }
 
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
-  if (is_fork) return;  // neither CUDA nor our threads are there
+  if (is_fork || IsOurGraphCall()) return;  // of a fork neither CUDA nor our threads are there
   const UnderWay under_way;
   ProgramObserver& observer = *static_cast<ProgramObserver*>(user);
   bool on = false;
@@ -228,7 +319,7 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
 
 }  // namespace
 
-bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler) {
+bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler, bool graphs) {
   (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
   const std::lock_guard lock(the_mutex);
   if (cuptiSubscribe(&the_subscriber, OnCallback, observer) != CUPTI_SUCCESS) {
@@ -257,6 +348,10 @@ bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler) {
   }
   for (const CUpti_CallbackId id : kInstantiations) {
     (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  }
+  graphs_kept = graphs;
+  for (const CUpti_CallbackId id : kGraphChanges) {
+    if (graphs) (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
   if (ProcessNvtxRanges().in_use()) {  // the program used NVTX before CUDA
     ranges_watched = true;

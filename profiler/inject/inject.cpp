@@ -67,7 +67,7 @@ class Injection {
         sampling_(recording_, gate_) {}
 
   void Start() {
-    if (collect::ObserveProgram(&program_, plan_.phases, !plan_.from_start)) {
+    if (collect::ObserveProgram(&program_, plan_.phases, !plan_.from_start, InjectedProgram::KeepsGraphs(plan_))) {
       collect::WatchLaunches(true);
     } else {
       Notice("another profiler is attached to this program, so nothing is measured; run it without that profiler");

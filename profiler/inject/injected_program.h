@@ -10,6 +10,7 @@
 
 #include "fa_profile/device_idle.h"
 #include "fa_profile/inject_protocol.h"
+#include "fa_profile/kept_graphs.h"
 #include "fa_profile/launch_gate.h"
 #include "fa_profile/launch_hook.h"
 #include "fa_profile/profiler_use.h"
@@ -31,10 +32,16 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   InjectedProgram(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler);
 
   collect::LaunchGate& gate() { return gate_; }
+  /// Counters are measured, of graphs' nodes, too.
+  static bool KeepsGraphs(const InjectPlan& plan) {
+    return plan.replay != ProgramReplay::kNone && !plan.metrics.empty();
+  }
   /// collect::WatchRanges(), once the program uses NVTX. On our own thread.
   void WatchRanges();
 
-  void OnLaunch(const collect::LaunchCall& call) noexcept override { (void)gate_.Enter(call); }
+  bool OnLaunch(const collect::LaunchCall& call) noexcept override {
+    return gate_.Enter(call) == collect::LaunchGate::Way::kReplaced;
+  }
   void OnLaunched() noexcept override { gate_.Leave(); }
   void OnCaptureBegins(const void* stream) noexcept override { gate_.OnCaptureBegins(stream); }
   void OnCaptureEnded(const void* stream) noexcept override { gate_.OnCaptureEnded(stream); }
@@ -59,6 +66,10 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   void BeginMeasuring() override;
   void EndMeasuring() noexcept override;
   void OnContextLost() noexcept override;
+  std::shared_ptr<collect::GraphNodes> NodesOf(const collect::LaunchCall& graph) noexcept override {
+    return collect::NodesOfGraph(graph.graph);
+  }
+  bool HasNodesOf(std::uint32_t graph) noexcept override { return collect::HasNodesOfGraph(graph); }
   void AddCounts(const std::string& key, std::vector<collect::CountedPc> pcs, std::uint64_t dropped) override;
   void WatchLaunches(bool on) noexcept override { collect::WatchLaunches(on); }
   bool WaitAllIdle(double seconds) override;

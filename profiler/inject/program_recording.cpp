@@ -214,8 +214,19 @@ bool ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_n
   return !work.graph_cut;
 }
 
-std::vector<collect::LaunchCandidate> ProgramRecording::Candidates() {
+std::vector<collect::LaunchCandidate> ProgramRecording::Candidates(
+    const std::function<bool(std::uint32_t graph)>& unrolls) {
   const std::lock_guard lock(totals_mutex_);
+  std::set<std::size_t> in_nodes;  // classes of graphs whose nodes can be measured
+  std::set<std::uint32_t> whole;
+  for (const auto& [id, graph] : totals_.graphs()) {
+    if (unrolls(id)) unrolled_.insert(id);
+    if (unrolled_.contains(id)) {
+      in_nodes.insert(graph.classes.begin(), graph.classes.end());
+    } else {
+      whole.insert(id);
+    }
+  }
   std::vector<collect::LaunchCandidate> candidates;
   const double all_ns = static_cast<double>(std::max<std::int64_t>(1, totals_.kernel_ns()));
   const auto add = [&](std::string name, double share_ratio, std::int64_t launches, double mean_ns) {
@@ -223,9 +234,9 @@ std::vector<collect::LaunchCandidate> ProgramRecording::Candidates() {
     candidates.push_back({std::move(name), share_ratio, launches, launches - seen, mean_ns});
     seen = launches;
   };
-  for (const collect::ProgramTotals::LaunchClass& entry : totals_.classes()) {
-    // What graphs launch cannot be measured launch by launch.
-    const std::int64_t launches = entry.launches - entry.graph_launches;
+  for (std::size_t i = 0; i < totals_.classes().size(); ++i) {
+    const collect::ProgramTotals::LaunchClass& entry = totals_.classes()[i];
+    const std::int64_t launches = entry.launches - (in_nodes.contains(i) ? 0 : entry.graph_launches);
     if (launches == 0) continue;
     add(collect::LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block),
         static_cast<double>(entry.total_ns) / all_ns * static_cast<double>(launches) /
@@ -233,7 +244,7 @@ std::vector<collect::LaunchCandidate> ProgramRecording::Candidates() {
         launches, static_cast<double>(entry.total_ns) / static_cast<double>(entry.launches));
   }
   for (const auto& [id, graph] : totals_.graphs()) {
-    if (graph.collective) continue;  // its kernels wait for another process
+    if (graph.collective || !whole.contains(id)) continue;  // its kernels wait for another process, or are measured
     add(collect::GraphKey(id), static_cast<double>(graph.total_ns) / all_ns, graph.launches, 0.0);
   }
   std::sort(candidates.begin(), candidates.end(),

@@ -3,10 +3,12 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,7 +73,7 @@ class ProgramRecording final : public collect::WorkObserver, public collect::Lau
   void Pause(std::int64_t now_ns);
   void Resume(std::int64_t now_ns);
 
-  std::vector<collect::LaunchCandidate> Candidates() override;
+  std::vector<collect::LaunchCandidate> Candidates(const std::function<bool(std::uint32_t graph)>& unrolls) override;
   std::int64_t CaseOf(const std::string& key, const Launch* launch = nullptr) override;
   /// The launch classes so far.
   std::vector<collect::ProgramTotals::LaunchClass> Classes() const;
@@ -100,6 +102,7 @@ class ProgramRecording final : public collect::WorkObserver, public collect::Lau
   collect::ProgramTotals totals_;
   std::int64_t records_dropped_ = 0;
   std::map<std::string, std::int64_t> launches_seen_;  // at the last Candidates()
+  std::set<std::uint32_t> unrolled_;                   // graphs whose nodes could be measured, also when they are gone
 
   std::recursive_mutex write_mutex_;  // taken before totals_mutex_
   std::unique_ptr<store::RecordingWriter> writer_;

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +15,35 @@
 #include "recording_builder.h"
 
 namespace fa_profile {
+
+/// A graph of kernels with one block of one thread, whose launches are written down.
+class FakeGraph final : public collect::GraphNodes {
+ public:
+  FakeGraph(std::vector<std::string>& calls, std::uint32_t graph, const std::vector<const char*>& symbols)
+      : calls_(calls) {
+    for (const char* const symbol : symbols) {  // nullptr: not a kernel
+      Node node;
+      node.call = {symbol, {1, 1, 1}, {1, 1, 1}, graph, static_cast<int>(nodes_.size()) + 1};
+      if (symbol != nullptr) node.key = collect::KeyOf(node.call);
+      nodes_.push_back(std::move(node));
+    }
+  }
+  int failing_node = -1;  ///< Launch() of it throws Error
+  bool branches = false;
+
+  const std::vector<Node>& nodes() const override { return nodes_; }
+  bool has_branches() const override { return branches; }
+  void Begin(const void* /*stream*/) override { calls_.emplace_back("{"); }
+  void Launch(std::size_t index) override {
+    calls_.emplace_back(nodes_[index].call.symbol != nullptr ? nodes_[index].call.symbol : "set");
+    if (static_cast<int>(index) == failing_node) throw Error("cuFake", "CUresult 1", "a node was not launched");
+  }
+  void End() override { calls_.emplace_back("}"); }
+
+ private:
+  std::vector<std::string>& calls_;
+  std::vector<Node> nodes_;
+};
 
 /// A program on a fake GPU, as the launch gate and its rounds see it. What they ask for is written down in `gpu.calls`,
 /// and tests set the answers.
@@ -34,6 +66,7 @@ class FakeProgram final : public collect::ProgramApi, public collect::LaunchFilt
   int most_measured = 0;                                       ///< from which on over(); 0: never
   std::set<std::string> unwanted;                              ///< keys that Wants() refuses
   std::vector<collect::LaunchCandidate> candidates;            ///< Candidates()
+  std::map<std::uint32_t, std::shared_ptr<FakeGraph>> graphs;  ///< whose nodes are known, by id
   std::set<std::string> unknown;                               ///< keys that Knows() denies
   std::vector<std::string> cases;                              ///< keys of CaseOf(); their place, from 1, is the case
   std::vector<std::pair<std::string, std::uint64_t>> counted;  ///< AddCounts(): keys and what was dropped
@@ -74,6 +107,11 @@ class FakeProgram final : public collect::ProgramApi, public collect::LaunchFilt
     gpu.calls.emplace_back("context-lost");
     records = false;
   }
+  std::shared_ptr<collect::GraphNodes> NodesOf(const collect::LaunchCall& call) noexcept override {
+    const auto found = graphs.find(call.graph);
+    return found == graphs.end() ? nullptr : found->second;
+  }
+  bool HasNodesOf(std::uint32_t graph) noexcept override { return graphs.contains(graph); }
   void AddCounts(const std::string& key, std::vector<collect::CountedPc>, std::uint64_t dropped) override {
     counted.emplace_back(key, dropped);
   }
@@ -92,7 +130,9 @@ class FakeProgram final : public collect::ProgramApi, public collect::LaunchFilt
   bool Wants(const std::string& key) override { return !unwanted.contains(key); }
   std::vector<DataLoss> Losses() const override { return {}; }
 
-  std::vector<collect::LaunchCandidate> Candidates() override { return candidates; }
+  std::vector<collect::LaunchCandidate> Candidates(const std::function<bool(std::uint32_t)>& /*unrolls*/) override {
+    return candidates;
+  }
   bool Knows(const std::string& key) const override { return !unknown.contains(key); }
   std::int64_t CaseOf(const std::string& key, const Launch* /*launch*/) override {
     cases.push_back(key);
@@ -111,7 +151,7 @@ class FakeProgram final : public collect::ProgramApi, public collect::LaunchFilt
 };
 
 /// A launch of a kernel with one block of one thread.
-inline collect::LaunchCall KernelLaunch(const char* symbol) { return {symbol, {1, 1, 1}, {1, 1, 1}, 0}; }
+inline collect::LaunchCall KernelLaunch(const char* symbol) { return {symbol, {1, 1, 1}, {1, 1, 1}}; }
 inline collect::LaunchCall GraphLaunch(std::uint32_t graph) { return {nullptr, {}, {}, graph}; }
 
 }  // namespace fa_profile

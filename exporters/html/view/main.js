@@ -6,7 +6,8 @@ class ReportApp extends App {
     this.report = new Report(documentOf("report"), documentOf("code"));
     this.name = this.report.isProgram ? "program" : "report";
     this.about = aboutText(this.report.document.device, this.report.document.session.created_at);
-    const ofPrograms = this.report.isProgram ? [["Time", "time"], ["NVTX", "nvtx"], ["Copies", "memory"]] : [];
+    const ofPrograms =
+      this.report.isProgram ? [["Time", "time"], ["Layers", "layers"], ["NVTX", "nvtx"], ["Copies", "memory"]] : [];
     this.places = [
       ["Findings", "findings"], ...ofPrograms, ["Kernels", "kernels"], ["Roofline", "roofline"],
       ["Missing data", "losses"], ["Run", "run"]

@@ -111,9 +111,26 @@ function nvtxTree(rows) {
 const ICICLE_ROW = 26;
 const MOST_LEVELS = 12;  // what is nested deeper is in the table
 
+/** What most of the range's time is bound by: of its launch class with the most time. */
+function boundOf(row, report) {
+  const entry = row.kernels[0] && report.entries.find(({kernel}) => kernel === row.kernels[0].kernel);
+  return (entry && entry.json.bottleneck) || "";
+}
+
+const BOUNDS = ["compute", "memory", "latency"];
+
+function boundLegend(bounds) {
+  const known = BOUNDS.filter((bound) => bounds.has(bound));
+  if (known.length === 0) return null;
+  return h(
+    "p", {class: "note"}, "The kernel with the most time of a range is bound by ",
+    ...known.flatMap((bound) => [h("span", {class: `bound-key bound-${bound}`}, bound), " "]),
+    bounds.has("") ? "or has no counters." : "");
+}
+
 /** The ranges' GPU time: a row for each level, a width for each share.
     `chosen`: the node that fills the width, or null. */
-function icicle(roots, chosen, choose) {
+function icicle(roots, chosen, choose, bound) {
   const top = chosen ? [chosen] : roots;
   const all = top.reduce((sum, {row}) => sum + row.gpu_ns, 0);
   const depth = (nodes) => (nodes.length === 0 ? 0 : 1 + Math.max(...nodes.map(({children}) => depth(children))));
@@ -130,7 +147,7 @@ function icicle(roots, chosen, choose) {
     for (const node of nodes) {
       const width = all > 0 ? node.row.gpu_ns / all : 0;
       if (width > 0.0008 && level < MOST_LEVELS) {
-        chart.append(icicleCell(node, at, width, level, choose));
+        chart.append(icicleCell(node, at, width, level, choose, bound(node.row)));
         draw(node.children, at, level + 1);
       }
       at += width;
@@ -140,12 +157,13 @@ function icicle(roots, chosen, choose) {
   return chart;
 }
 
-function icicleCell(node, at, width, level, choose) {
+function icicleCell(node, at, width, level, choose, bound) {
   const {row} = node;
   const cell = s(
     "svg",
     {x: `${100 * at}%`, width: `${100 * width}%`, y: level * ICICLE_ROW, height: ICICLE_ROW - 1, class: "icicle-cell"},
-    s("rect", {class: `fill level${level % 4}`, width: "100%", height: ICICLE_ROW - 1, rx: 2}),
+    s("rect",
+      {class: `fill level${level % 4}${bound && ` bound-${bound}`}`, width: "100%", height: ICICLE_ROW - 1, rx: 2}),
     width > 0.03 && s("text", {class: "icicle-label", x: 6, y: ICICLE_ROW / 2, dy: "0.32em"}, row.name));
   cell.addEventListener("click", () => choose(node));
   return withTip(
@@ -153,7 +171,7 @@ function icicleCell(node, at, width, level, choose) {
     () => [
       ["GPU time", nanoseconds(row.gpu_ns)], ["of all kernels", percent(row.share_ratio)],
       ["launches", row.launches.toLocaleString("en-US")], ["ranges", row.ranges.toLocaleString("en-US")],
-      ["host time", nanoseconds(row.host_ns)]]);
+      ["host time", nanoseconds(row.host_ns)], ...(bound ? [["bound by", bound]] : [])]);
 }
 
 function nvtxView(report, app) {
@@ -175,7 +193,7 @@ function nvtxView(report, app) {
       node ?
         h("p", {class: "note"}, button("All ranges", () => show_(null), {class: "plain"}), ` \u203a ${node.row.path}`) :
         "",
-      icicle(roots, node, show_));
+      icicle(roots, node, show_, (row) => boundOf(row, report)));
   };
   show_([...nodes.values()].find(({row}) => row.path === app.state.range) || null);
   const long = new LongTable(
@@ -253,7 +271,67 @@ function nvtxView(report, app) {
     "NVTX ranges", {id: "nvtx"},
     h("p", {class: "note"}, `${percent(inside)} of the kernels' time is inside ranges. `,
       "A range includes those nested in it. A click, or Enter in the table, widens a range."),
-    place, long.element);
+    place, boundLegend(new Set(nvtx.map((row) => boundOf(row, report)))), long.element);
+}
+
+const MOST_LAYERS = 40;
+
+/** Which kernels each layer launches, and what holds them back. */
+function layersView(report, app) {
+  const {layers} = report.document.program;
+  if (layers.length === 0) return null;
+  const entryOf = ({kernel}) => report.entries.find((entry) => entry.kernel === kernel);
+  const why = (row) => {
+    const entry = entryOf(row);
+    const bound = entry && entry.json.bottleneck;
+    const first = entry && entry.json.findings[0];
+    return [bound && `bound by ${bound}`, first && first.id].filter(Boolean).join(", ") || null;
+  };
+  return section(
+    "Layers", {id: "layers"},
+    h("p", {class: "note"}, "NVTX ranges whose paths differ in numbers alone are one layer; without nested ranges."),
+    table(
+      [
+        {
+          id: "layer",
+          title: "layer",
+          value: ({layer}) => layer,
+          cell: ({layer}) => h("span", {class: "kernel-name", title: layer}, layer)
+        },
+        {
+          id: "kernel",
+          title: "kernel",
+          value: ({kernel}) => kernel,
+          cell: ({kernel}) =>
+            h("a", {class: "kernel-name", title: kernel, href: kernelLink(kernel, report, app)}, kernel)
+        },
+        {
+          id: "share",
+          title: "share",
+          kind: "num",
+          help: "of the time of all kernels",
+          value: (row) => row.share_ratio,
+          cell: (row, value) => valueText(percent(value))
+        },
+        {
+          id: "gpu",
+          title: "GPU time",
+          kind: "num",
+          value: (row) => row.gpu_ns,
+          cell: (row, value) => nanoseconds(value)
+        },
+        {
+          id: "launches",
+          title: "launches",
+          kind: "num",
+          value: (row) => row.launches,
+          cell: (row, value) => value.toLocaleString("en-US")
+        },
+        {id: "why", title: "why", value: why, cell: (row, value) => valueText(value || ABSENT)},
+      ],
+      layers.slice(0, MOST_LAYERS), {caption: "layers", sort: "gpu"}),
+    layers.length > MOST_LAYERS &&
+      h("p", {class: "note"}, `${layers.length - MOST_LAYERS} more are in the JSON report.`));
 }
 
 function kernelLink(name, report, app) {
@@ -310,5 +388,5 @@ function memoryView(report) {
 }
 
 function programView(report, app) {
-  return [timeByKernel(report, app), nvtxView(report, app), memoryView(report)];
+  return [timeByKernel(report, app), layersView(report, app), nvtxView(report, app), memoryView(report)];
 }

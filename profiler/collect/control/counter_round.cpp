@@ -14,6 +14,8 @@ constexpr std::size_t kMostRangesOfARound = 24;
 constexpr double kLongestCountedNs = 5e6;
 // Launches without one to measure after which a pass ends.
 constexpr std::int64_t kPatienceLaunches = 1000;
+// Rounds in which a class got fewer than half of the passes, after which what it got is written.
+constexpr int kMostEarlyEnds = 3;
 // So long the end of a launch is waited for.
 constexpr double kIdleAfterSeconds = 2.0;
 
@@ -56,8 +58,14 @@ void CounterRound::Tick() {
   ForgetChosen();
 }
 
+// It may come again, and elsewhere: its graph may be gone.
+void CounterRound::Reopen(Class& left) {
+  left.turn = Class::Turn::kOpen;
+  left.place.reset();
+}
+
 void CounterRound::ForgetChosen() {
-  for (const std::string& key : chosen_) classes_[key].turn = Class::Turn::kOpen;
+  for (const std::string& key : chosen_) Reopen(classes_[key]);
   chosen_.clear();
   if (round_ != Round::kOver) round_ = Round::kIdle;
 }
@@ -72,27 +80,44 @@ std::optional<std::size_t> CounterRound::Chosen(const std::string& key) const {
   return found == chosen_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - chosen_.begin()));
 }
 
+bool CounterRound::IsPlace(const LaunchCall& call, const std::string& key) const {
+  const auto known = classes_.find(key);
+  return known == classes_.end() || !known->second.place || *known->second.place == Place{call.graph, call.node};
+}
+
+bool CounterRound::MayTake(const LaunchCall& node, const std::string& key) {
+  if (!waits()) return false;
+  if (program_.plan.replay == Replay::kKernel) return Wants(key);
+  const std::optional<std::size_t> chosen = Chosen(key);
+  if (!chosen || !IsPlace(node, key) || classes_[key].ends == Class::Ends::kWaits) return false;
+  return !passes_ || !passes_->IsMeasured(*chosen);
+}
+
 LaunchUse CounterRound::Begin(const LaunchCall& call, const std::string& key, bool selected) {
   if (!waits()) return LaunchUse::kNone;
   if (program_.plan.replay == Replay::kKernel) return selected ? BeginReplay(call, key) : LaunchUse::kNone;
-  const std::optional<std::size_t> chosen = selected ? Chosen(key) : std::nullopt;
-  if (chosen && classes_[key].ends == Class::Ends::kUnknown) return BeginProbe(key);
-  return BeginPass(key, chosen && classes_[key].ends == Class::Ends::kAlone);
+  const std::optional<std::size_t> chosen = selected && IsPlace(call, key) ? Chosen(key) : std::nullopt;
+  if (chosen && classes_[key].ends != Class::Ends::kWaits && classes_[key].probed != Place{call.graph, call.node}) {
+    return BeginProbe(call, key);
+  }
+  return BeginPass(call, key, chosen && classes_[key].ends == Class::Ends::kAlone);
 }
 
 // CUPTI waits for the launch without a bound when the range ends. So one launch must show first that it does not wait
 // for another.
-LaunchUse CounterRound::BeginProbe(const std::string& key) {
+LaunchUse CounterRound::BeginProbe(const LaunchCall& call, const std::string& key) {
   if (!program_.idle.Wait()) return LaunchUse::kNone;
+  Class& probed = classes_[key];
+  probed.place = probed.probed = Place{call.graph, call.node};
   under_way_ = {Step::kProbe, key};
   return LaunchUse::kProbed;
 }
 
 // Any launch may end a pass, or the round.
-LaunchUse CounterRound::BeginPass(const std::string& key, bool may_be_measured) {
+LaunchUse CounterRound::BeginPass(const LaunchCall& call, const std::string& key, bool may_be_measured) {
   const std::optional<std::size_t> index = may_be_measured ? Chosen(key) : std::nullopt;
   if (round_ == Round::kChosen && (!index || !OpenPasses())) return LaunchUse::kNone;
-  const bool wanted = passes_->Wants(index);
+  const bool wanted = passes_->Wants(index, call.kernels);
   if (!wanted && !passes_->stalled() && round_ != Round::kExpired) return LaunchUse::kNone;
   if (!program_.idle.Wait()) return LaunchUse::kNone;
   if (round_ == Round::kExpired || passes_->stalled()) {
@@ -102,13 +127,14 @@ LaunchUse CounterRound::BeginPass(const std::string& key, bool may_be_measured) 
     }
   }
   if (!wanted) return LaunchUse::kNone;
-  program_.api.StopTrace();  // with the activity API on, CUPTI runs another kernel inside the range
+  program_.trace.Stop();  // with the activity API on, CUPTI runs another kernel inside the range
   try {
     passes_->Open(*index);
   } catch (...) {
-    program_.api.StartTrace();
+    program_.trace.Start();
     throw;
   }
+  classes_[key].place = Place{call.graph, call.node};
   under_way_ = {Step::kRange, key};
   ++ranges_;
   ticks_ = 0;
@@ -146,17 +172,17 @@ bool CounterRound::OpenProfiler() {
   if (!program_.idle.Wait()) return false;
   if (profiler_) return true;
   api.RequireRoom();
-  api.StopTrace();
+  program_.trace.Stop();
   try {
     api.PauseSampling();  // the hardware's counters serve one
     if (!session_) session_.emplace(api.TakeCounters(), program_.plan.metrics);
     api.BeginMeasuring();
     profiler_ = api.TakeCounters().gpu.OpenRangeProfiler();
   } catch (...) {
-    api.StartTrace();
+    program_.trace.Start();
     throw;
   }
-  api.StartTrace();
+  program_.trace.Start();
   return true;
 }
 
@@ -191,27 +217,35 @@ void CounterRound::EndRange() {
     (void)passes_->EndPass();
     all = true;
   }
-  program_.api.StartTrace();
+  program_.trace.Start();
   if (all) EndRound();
 }
 
 void CounterRound::EndRound() {
   TakeImage();
-  if (!instructions_.waits()) program_.api.EndMeasuring();
+  if (!instructions_.waits()) program_.trace.EndMeasuring();
 }
 
 void CounterRound::TakeImage() {
   Measured measured{profiler_->Decode(), {}, {}, {}};
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
     Class& of_range = classes_[chosen_[i]];
-    if (passes_->passes_of(i) == 0) {  // without a range; it may come again
-      of_range.turn = Class::Turn::kOpen;
+    if (passes_->passes_of(i) == 0) {
+      Reopen(of_range);
       --classes_taken_;
       continue;
     }
+    const int passes = passes_->passes_of(i);
     measured.keys.push_back(chosen_[i]);
     measured.names.push_back(passes_->wanted()[i]);
-    measured.passes.push_back(passes_->passes_of(i));
+    if (round_ == Round::kExpired && 2 * passes < session_->plan().passes &&
+        ++of_range.left_early < kMostEarlyEnds) {  // it may come again for longer
+      Reopen(of_range);
+      --classes_taken_;
+      measured.passes.push_back(0);
+      continue;
+    }
+    measured.passes.push_back(passes);
     if (of_range.mean_ns > 0.0 && of_range.mean_ns <= kLongestCountedNs) instructions_.Ask(chosen_[i]);
   }
   passes_.reset();
@@ -252,6 +286,10 @@ std::optional<CounterRound::Measured> CounterRound::TakeMeasured(bool at_end) {
 std::vector<DataLoss> CounterRound::Write(Measured measured) {
   std::vector<MeasuredRange> ranges;
   for (std::size_t i = 0; i < measured.keys.size(); ++i) {
+    if (i < measured.passes.size() && measured.passes[i] == 0) {
+      ranges.push_back({0, "", measured.names[i]});
+      continue;
+    }
     ranges.push_back({program_.classes.CaseOf(measured.keys[i], measured.launch ? &*measured.launch : nullptr), "",
                       i < measured.names.size() ? measured.names[i] : std::string()});
   }
@@ -259,7 +297,7 @@ std::vector<DataLoss> CounterRound::Write(Measured measured) {
   const int passes = session_->plan().passes;
   std::vector<DataLoss> losses;
   for (std::size_t i = 0; i < measured.passes.size(); ++i) {
-    if (measured.passes[i] >= passes) continue;
+    if (measured.passes[i] >= passes || measured.passes[i] == 0) continue;
     losses.push_back({"pass_missing", SymbolOf(measured.keys[i]),
                       "it was launched in " + std::to_string(measured.passes[i]) + " of " + std::to_string(passes) +
                           " passes; metrics of the others are missing",

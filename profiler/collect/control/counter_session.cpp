@@ -70,6 +70,7 @@ void CounterSession::Write(CounterData data, const std::vector<MeasuredRange>& m
   const std::int64_t image_id = keep_image ? run_.next_id++ : 0;
   if (keep_image) run_.sink.Write(CounterImage{image_id, config_id_, std::move(data.image)});
   for (Range& range : ranges) {
+    if (range.case_id == 0) continue;
     range.image_id = image_id;
     run_.sink.Write(range);
   }

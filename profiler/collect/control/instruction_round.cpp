@@ -29,12 +29,12 @@ LaunchUse InstructionRound::Begin(const std::string& key, bool selected) {
     EndRound(State::kIdle);
     return LaunchUse::kNone;
   }
-  program_.api.StopTrace();
+  program_.trace.Stop();
   try {
     if (!counter_) counter_ = OpenInstructionCounter(program_.api.TakeCounters());
     counter_->Start();
   } catch (const std::exception& error) {
-    program_.api.StartTrace();
+    program_.trace.Start();
     Fail(error.what());
     return LaunchUse::kNone;
   }
@@ -62,12 +62,12 @@ void InstructionRound::End() {
       throw;
     }
     const std::uint64_t dropped = counter_->Stop();
-    program_.api.StartTrace();
+    program_.trace.Start();
     program_.api.AddCounts(key, std::move(pcs), dropped);
     state_ = State::kDue;
     if (due_.empty() || program_.filter.over()) EndRound(State::kIdle);
   } catch (const std::exception& error) {
-    program_.api.StartTrace();
+    program_.trace.Start();
     Fail(error.what());
   }
 }
@@ -84,7 +84,7 @@ void InstructionRound::Drop() {
 void InstructionRound::EndRound(State next) {
   due_.clear();
   state_ = next;
-  program_.api.EndMeasuring();
+  program_.trace.EndMeasuring();
 }
 
 void InstructionRound::Fail(const char* why) {

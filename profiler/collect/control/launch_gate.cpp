@@ -78,8 +78,9 @@ LaunchGate::Way LaunchGate::Enter(const LaunchCall& call) noexcept {
     return Way::kPasses;
   }
   const LaunchUse use = TryAlone(call, selected);
-  if (counts && use == LaunchUse::kMeasured) Count(call, -1);  // it is not recorded
+  if (counts && (use == LaunchUse::kMeasured || use == LaunchUse::kReplaced)) Count(call, -1);  // it is not recorded
   if (use == LaunchUse::kNone) return Way::kPasses;
+  if (use == LaunchUse::kReplaced) return Way::kReplaced;
   (void)hold.release();  // Leave() unlocks
   return Way::kAlone;
 }
@@ -97,7 +98,9 @@ LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
       }
     }
     if (MeasuresLocked() && program_.api.Records() && HasStack(selected)) {
-      if (const LaunchUse use = Begin(call, selected); use != LaunchUse::kNone) return use;
+      const LaunchUse use = call.symbol == nullptr ? BeginGraph(call, selected) : Begin(call, KeyOf(call), selected);
+      if (use == LaunchUse::kReplaced) AddMeasuringTime(alone_.began_ns);
+      if (use != LaunchUse::kNone) return use;
     }
   } catch (const std::exception& error) {
     GiveUp(error.what());
@@ -127,12 +130,76 @@ void LaunchGate::WarnOfSmallStack() noexcept {
   }
 }
 
-LaunchUse LaunchGate::Begin(const LaunchCall& call, bool selected) {
-  const std::string key = KeyOf(call);
+LaunchUse LaunchGate::Begin(const LaunchCall& call, const std::string& key, bool selected) {
   const bool counts = instructions_.waits();
-  const LaunchUse use = counts ? instructions_.Begin(key, selected) : counters_.Begin(call, key, selected);
+  const LaunchUse use = counts ? instructions_.Begin(key, selected && counters_.IsPlace(call, key))
+                               : counters_.Begin(call, key, selected);
   if (use != LaunchUse::kNone) alone_.by = counts ? Alone::By::kInstructionRound : Alone::By::kCounterRound;
   return use;
+}
+
+LaunchUse LaunchGate::BeginGraph(LaunchCall call, bool selected) {
+  const std::shared_ptr<GraphNodes> graph = program_.api.NodesOf(call);
+  if (graph != nullptr) call.kernels = std::max(1, static_cast<int>(graph->nodes().size()));
+  const LaunchUse use = Begin(call, KeyOf(call), selected);
+  if (use != LaunchUse::kNone || graph == nullptr || !selected || !MeasuresLocked()) return use;
+  return Unroll(call, *graph);
+}
+
+// A graph that is measured as a whole says nothing of its kernels. The program's work happens once all the same: the
+// nodes are launched, and the graph is not.
+LaunchUse LaunchGate::Unroll(const LaunchCall& call, GraphNodes& graph) {
+  // CUPTI's replay of a kernel that waits for another one would not end.
+  if (program_.plan.replay == Replay::kKernel && graph.has_branches()) return LaunchUse::kNone;
+  const std::vector<GraphNodes::Node>& nodes = graph.nodes();
+  bool any = false;
+  for (std::size_t i = 0; i < nodes.size() && !any; ++i) any = MayTake(i, nodes[i]);
+  if (!any || !program_.idle.Wait()) return LaunchUse::kNone;
+  graph.Begin(call.stream);
+  const bool recorded = !program_.trace.BeginUnrolling();
+  try {
+    for (std::size_t i = 0; i < nodes.size(); ++i) LaunchNode(graph, i, recorded);
+    graph.End();
+  } catch (const std::exception& error) {  // which the program gets as the result of its launch
+    GiveUp(error.what());
+  }
+  program_.trace.EndUnrolling();
+  return LaunchUse::kReplaced;
+}
+
+bool LaunchGate::MayTake(std::size_t index, const GraphNodes::Node& node) {
+  if (node.call.symbol == nullptr) return false;
+  if (program_.filter.asks() && (index >= selected_nodes_.size() || !selected_nodes_[index])) return false;
+  if (!instructions_.waits()) return counters_.MayTake(node.call, node.key);
+  return instructions_.IsDue(node.key) && counters_.IsPlace(node.call, node.key);
+}
+
+void LaunchGate::LaunchNode(GraphNodes& graph, std::size_t index, bool recorded) {
+  const GraphNodes::Node& node = graph.nodes()[index];
+  const LaunchUse use = BeginNode(index, node);
+  if (node.call.symbol != nullptr && use != LaunchUse::kMeasured) {
+    if (!recorded) ++unrolled_nodes_;
+    if (recorded && CountsLaunches()) Count(node.call, 1);
+  }
+  if (use == LaunchUse::kNone) return graph.Launch(index);
+  try {
+    graph.Launch(index);
+  } catch (...) {
+    EndAlone();
+    throw;
+  }
+  EndAlone();
+}
+
+// Whatever fails here, the nodes are launched.
+LaunchUse LaunchGate::BeginNode(std::size_t index, const GraphNodes::Node& node) noexcept {
+  try {
+    if (!MeasuresLocked() || !MayTake(index, node)) return LaunchUse::kNone;
+    return Begin(node.call, node.key, /*selected=*/true);
+  } catch (const std::exception& error) {
+    GiveUp(error.what());
+    return LaunchUse::kNone;
+  }
 }
 
 // Other threads must not wait here: a launch that does not end would be in CUPTI's way while this one is measured.
@@ -145,14 +212,18 @@ void LaunchGate::Leave() noexcept {
   if (alone_.by == Alone::By::kNobody) return;
   const QuietWrites quiet;
   const Lock hold(lock_, std::adopt_lock);
+  EndAlone();
+  AddMeasuringTime(alone_.began_ns);
+}
+
+void LaunchGate::EndAlone() noexcept {
   try {
     alone_.by == Alone::By::kInstructionRound ? instructions_.End() : counters_.End();
   } catch (const std::exception& error) {
-    program_.api.StartTrace();  // before PC sampling begins again: CUPTI does not begin to record while it samples
+    program_.trace.Start();  // before PC sampling begins again: CUPTI does not begin to record while it samples
     GiveUp(error.what());
   }
   alone_.by = Alone::By::kNobody;
-  AddMeasuringTime(alone_.began_ns);
 }
 
 bool LaunchGate::MayMeasure() const {
@@ -165,7 +236,13 @@ bool LaunchGate::Selects(const LaunchCall& call) {
   if (!program_.filter.asks()) return true;
   if (!MayMeasure() || !program_.api.Records()) return false;
   try {
-    return program_.filter.Takes(call);
+    const std::shared_ptr<GraphNodes> graph = call.symbol == nullptr ? program_.api.NodesOf(call) : nullptr;
+    if (graph == nullptr) return program_.filter.Takes(call);
+    selected_nodes_.clear();
+    for (const GraphNodes::Node& node : graph->nodes()) {
+      selected_nodes_.push_back(node.call.symbol != nullptr && program_.filter.Takes(node.call));
+    }
+    return std::ranges::find(selected_nodes_, true) != selected_nodes_.end();
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -195,7 +272,7 @@ void LaunchGate::GiveUp(const char* why) noexcept {
     program_.api.EndSampling();
     return;
   }
-  program_.api.EndMeasuring();
+  program_.trace.EndMeasuring();
   try {
     const std::string text = why;
     Notice("no counters are measured any more: " + text.substr(0, text.find('\n')));  // without the hint
@@ -257,6 +334,10 @@ bool LaunchGate::IsCapturing() {
   return !capturing_.empty();
 }
 
+std::vector<LaunchCandidate> LaunchGate::Candidates() {
+  return program_.classes.Candidates([this](std::uint32_t graph) { return program_.api.HasNodesOf(graph); });
+}
+
 // Between the two counts of a launch that runs alone nothing is taken.
 AskedLaunches LaunchGate::TakeCounts() {
   const Lock hold = Hold();
@@ -271,7 +352,7 @@ void LaunchGate::Tick() {
     chooses = MayMeasure() && counters_.MayChoose() && !instructions_.waits();
   }
   if (chooses) {
-    const std::vector<LaunchCandidate> candidates = program_.classes.Candidates();
+    const std::vector<LaunchCandidate> candidates = Candidates();
     const Lock hold = Hold();
     counters_.Choose(candidates);
   }
@@ -394,7 +475,7 @@ std::vector<DataLoss> LaunchGate::Finish() {
     counters_.ForgetChosen();  // of a round without a complete pass
   }
   Write(/*at_end=*/true);
-  const std::vector<LaunchCandidate> candidates = program_.classes.Candidates();
+  const std::vector<LaunchCandidate> candidates = Candidates();
   const Lock hold = Hold();
   std::vector<DataLoss> losses = std::exchange(program_.losses, {});
   std::ranges::move(counters_.Losses(candidates), std::back_inserter(losses));
@@ -413,7 +494,7 @@ std::vector<DataLoss> LaunchGate::Finish() {
 }
 
 std::int64_t LaunchGate::measured_launches() const {
-  return counters_.ranges() + counters_.replayed_launches() + instructions_.counted_launches();
+  return counters_.ranges() + counters_.replayed_launches() + instructions_.counted_launches() + unrolled_nodes_;
 }
 
 }  // namespace fa_profile::collect

@@ -16,10 +16,10 @@ SpreadSession::SpreadSession(const MetricPlan& plan, RangeProfiler& profiler, st
   profiler_.Configure(plan_, wanted_.size(), Replay::kUser);
 }
 
-bool SpreadSession::Wants(std::optional<std::size_t> index) {
+bool SpreadSession::Wants(std::optional<std::size_t> index, std::int64_t kernels) {
   if (done_) return false;
   if (index && !measured_[*index]) return true;
-  ++launches_without_;
+  launches_without_ += kernels;
   return false;
 }
 

@@ -110,6 +110,7 @@ struct ProgramJob {
   RecordedTime time;
   std::string replay = "spread";     ///< how counters are measured: "spread", "kernel", "none"
   bool children = true;              ///< record its other processes, too
+  bool torch_modules = false;        ///< of a program in Python: NVTX ranges around the calls of torch.nn.Module
   bool in_spool = false;             ///< the recording gets the name that the exporter takes once it is reported
   bool exit_code_of_report = false;  ///< 0 whatever the program's exit code is
 };

@@ -11,8 +11,10 @@ namespace fa_profile::collect {
 class ProgramObserver {
  public:
   virtual ~ProgramObserver() = default;
-  /// Around the driver's launch call. Only while WatchLaunches(true).
-  virtual void OnLaunch(const LaunchCall& call) noexcept = 0;
+  /// Around the driver's launch call. Only while WatchLaunches(true). True: the nodes of the graph were launched
+  /// (kept_graphs.h), so the driver launches an empty graph in its place; when it refused a node, the program's call
+  /// gets that result.
+  virtual bool OnLaunch(const LaunchCall& call) noexcept = 0;
   virtual void OnLaunched() noexcept = 0;
   /// Around the time in which a stream captures: before the driver begins, and after it ended or failed to begin.
   /// OnCaptureEnded() also comes for a stream that is destroyed, whether it captured or not.
@@ -31,8 +33,9 @@ class ProgramObserver {
 };
 
 /// Calls `observer`, which must live as long as the process. `code`: OnContextBegins() and OnModuleLoaded(), too.
-/// `profiler`: OnProfiler(), too. False when another profiler is attached to this process.
-bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler);
+/// `profiler`: OnProfiler(), too. `graphs`: copies of graphs are kept, for NodesOfGraph(). False when another profiler
+/// is attached to this process.
+bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler, bool graphs);
 
 /// For good: another profiler may subscribe. Calls that are under way may still come. None may hold a lock that they
 /// want. False: CUPTI refuses.

@@ -190,6 +190,17 @@ struct NvtxUse {
   std::vector<NvtxKernelUse> kernels;
 };
 
+/// A launch class in the NVTX ranges whose paths differ in numbers alone, "net / layers.3 / mlp" and "net / layers.4 /
+/// mlp", without that of ranges nested in them.
+struct LayerUse {
+  std::string layer;  ///< "net / layers.* / mlp"
+  std::int64_t case_id = 0;
+  std::string kernel;  ///< as in its ProfileEntry
+  std::int64_t launches = 0;
+  std::int64_t gpu_ns = 0;
+  std::optional<double> share_ratio;  ///< of the time of all kernels; absent when they took none
+};
+
 /// Where the GPU time of a watched program went. Sums over its watch windows.
 struct ProgramUse {
   std::int64_t windows = 0;
@@ -207,6 +218,7 @@ struct ProgramUse {
   std::vector<MemoryUse> memory;     ///< most time first
   std::vector<NvtxUse> nvtx;         ///< a range before those nested in it; neighbours by GPU time
   std::optional<double> nvtx_ratio;  ///< share of the kernels' time that is inside a range; absent without ranges
+  std::vector<LayerUse> layers;      ///< most time first
 };
 
 /// What a metric read over a short time inside a call.

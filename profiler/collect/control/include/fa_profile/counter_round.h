@@ -49,7 +49,7 @@ class CounterRound {
     CounterData data;
     std::vector<std::string> keys;   ///< in the order of the ranges
     std::vector<std::string> names;  ///< of the ranges; empty: CUPTI named them
-    std::vector<int> passes;         ///< taken of each; empty: all
+    std::vector<int> passes;         ///< taken of each; empty: all; 0: its range is not written
     std::optional<Launch> launch{};  ///< that CUPTI replayed
   };
   /// The next image to write; none: nothing is left, or the first record of its class may still come. `at_end`: nothing
@@ -60,6 +60,11 @@ class CounterRound {
 
   /// Launches are asked about.
   bool waits() const;
+  /// The next launch of the class may be measured at this place of the program: a class is measured at one place, alone
+  /// or in one node of a graph, because another node may give the same kernel other work.
+  bool IsPlace(const LaunchCall& call, const std::string& key) const;
+  /// Begin() may do something for this node of a graph.
+  bool MayTake(const LaunchCall& node, const std::string& key);
   /// Before a launch, on its thread. Not kNone: End() must come. `selected`: the user wants this one. Throws Error.
   LaunchUse Begin(const LaunchCall& call, const std::string& key, bool selected);
   /// After it. Throws Error: CUPTI failed, or the device reports an error.
@@ -92,16 +97,26 @@ class CounterRound {
     std::string key{};
     Launch launch{};  // of kReplay
   };
+  // Of a launch in the program: a node of a graph, or neither.
+  struct Place {
+    std::uint32_t graph = 0;
+    int node = 0;
+    bool operator==(const Place&) const = default;
+  };
   // A launch class, as far as it was looked at.
   struct Class {
     enum class Turn { kOpen, kTaken } turn = Turn::kOpen;                // kTaken: it is measured, or was
     enum class Ends { kUnknown, kAlone, kWaits } ends = Ends::kUnknown;  // kWaits: for another launch
     double mean_ns = 0.0;                                                // of a launch; 0: not known
+    std::optional<Place> place{};                                        // where it is measured
+    std::optional<Place> probed{};                                       // where `ends` was found
+    int left_early = 0;                                                  // rounds that ended with few of its passes
   };
 
   bool Wants(const std::string& key);
-  LaunchUse BeginProbe(const std::string& key);
-  LaunchUse BeginPass(const std::string& key, bool selected);
+  static void Reopen(Class& left);
+  LaunchUse BeginProbe(const LaunchCall& call, const std::string& key);
+  LaunchUse BeginPass(const LaunchCall& call, const std::string& key, bool may_be_measured);
   LaunchUse BeginReplay(const LaunchCall& call, const std::string& key);
   std::optional<std::size_t> Chosen(const std::string& key) const;
   bool OpenProfiler();

@@ -23,7 +23,7 @@ CounterData RunPasses(RangeProfiler& profiler, const MetricPlan& plan, const std
 
 /// What a range of a counter data image belongs to, in the image's order.
 struct MeasuredRange {
-  std::int64_t case_id = 0;
+  std::int64_t case_id = 0;  ///< 0: it is not written
   std::string part;
   std::string name;  ///< as pushed; empty when CUPTI named it (auto ranges)
 };

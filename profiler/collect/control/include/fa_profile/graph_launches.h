@@ -40,7 +40,8 @@ class GraphLaunches {
     std::int64_t launches = 0;
     std::int64_t kernels = 0;
     std::int64_t total_ns = 0;
-    bool collective = false;  ///< one of its kernels is
+    bool collective = false;             ///< one of its kernels is
+    std::vector<std::size_t> classes{};  ///< of its kernels
   };
   /// By CUPTI's id of the executable. A copy.
   std::map<std::uint32_t, Graph> graphs() const { return {graphs_.begin(), graphs_.end()}; }
@@ -79,8 +80,7 @@ class GraphLaunches {
   };
   // A graph, and what puts its launches together.
   struct Tracked : Graph {
-    std::unordered_map<std::size_t, std::size_t> slots;  // of launch classes
-    std::vector<std::size_t> classes;                    // by slot
+    std::unordered_map<std::size_t, std::size_t> slots;  // in `classes`, by launch class
     std::deque<OpenLaunch> last;                         // the newest, in the order in which their first record came
     std::int64_t ended_ns = 0;                           // the one before them
     std::int64_t kernels_of_each = 0;                    // of a complete launch; 0: none is known

@@ -30,6 +30,8 @@ class InstructionRound {
   void Ask(const std::string& key);
   /// Launches are asked about: Begin() comes first for each.
   bool waits() const { return state_ == State::kDue || state_ == State::kExpired; }
+  /// A launch of this class is to be counted.
+  bool IsDue(const std::string& key) const { return state_ == State::kDue && due_.contains(key); }
 
   /// Before a launch, on its thread. kMeasured: End() must come. `selected`: the user wants this one.
   LaunchUse Begin(const std::string& key, bool selected);

@@ -17,16 +17,18 @@
 
 namespace fa_profile::collect {
 
-/// Each launch of a program, of a kernel or of a graph, comes here before the driver is asked for it: it passes, or it
-/// runs alone, so that a range around it holds nothing else. Nothing runs alone while a stream of the process captures:
-/// CUPTI's work would invalidate the capture. No wait is unbounded.
+/// Each launch of a program, of a kernel or of a graph, comes here before the driver is asked for it: it passes; or it
+/// runs alone, so that a range around it holds nothing else; or it is a graph's, and the graph's nodes are launched in
+/// its place, so that each may run alone. Nothing runs alone while a stream of the process captures: CUPTI's work would
+/// invalidate the capture. No wait is unbounded.
 ///
 /// A launch, on its thread:
 ///
 ///     Enter() ─┬─ not watched, a stream captures, nothing to measure ──────────> kPasses: no lock is kept
 ///              ├─ its thread has little stack left ────────────────────────────> kPasses
 ///              ├─ InstructionRound::Begin(), else CounterRound::Begin(): kNone ─> kPasses
-///              └─ the same: kProbed, kMeasured ──> kAlone: the lock is kept ──> the driver's call ──> Leave()
+///              ├─ the same: kProbed, kMeasured ──> kAlone: the lock is kept ──> the driver's call ──> Leave()
+///              └─ a graph, for whose nodes a round waits ──> Unroll() ──> kReplaced: no lock is kept
 ///
 /// What may be measured in the process:
 ///
@@ -48,8 +50,9 @@ class LaunchGate {
   LaunchGate(ProgramApi& api, LaunchFilter& filter, LaunchClasses& classes, CounterPlan plan);
 
   // On the program's threads.
-  enum class Way { kPasses, kAlone };
-  /// Before the driver's launch call. kAlone: Leave() must come on this thread.
+  enum class Way { kPasses, kAlone, kReplaced };
+  /// Before the driver's launch call. kAlone: Leave() must come on this thread. kReplaced: the graph's nodes were
+  /// launched, and the driver must not launch it.
   Way Enter(const LaunchCall& call) noexcept;
   /// After it, whether it succeeded or not, and whatever Enter() said.
   void Leave() noexcept;
@@ -115,7 +118,14 @@ class LaunchGate {
   LaunchUse TryAlone(const LaunchCall& call, bool selected) noexcept;
   bool HasStack(bool selected);
   void WarnOfSmallStack() noexcept;
-  LaunchUse Begin(const LaunchCall& call, bool selected);
+  LaunchUse Begin(const LaunchCall& call, const std::string& key, bool selected);
+  void EndAlone() noexcept;
+  LaunchUse BeginGraph(LaunchCall call, bool selected);
+  LaunchUse Unroll(const LaunchCall& call, GraphNodes& graph);
+  bool MayTake(std::size_t index, const GraphNodes::Node& node);
+  void LaunchNode(GraphNodes& graph, std::size_t index, bool recorded);
+  LaunchUse BeginNode(std::size_t index, const GraphNodes::Node& node) noexcept;
+  std::vector<LaunchCandidate> Candidates();
   void Count(const LaunchCall& call, int launches) noexcept;
   bool CountsLaunches() const { return program_.plan.counts_launches && measuring_ != Measuring::kStopped; }
   bool MayMeasure() const;
@@ -139,9 +149,12 @@ class LaunchGate {
   Recording recording_ = Recording::kAwaitsLaunch;
   Measuring measuring_ = Measuring::kAll;
   Alone alone_;
+  std::vector<bool> selected_nodes_;  // of the graph that is being launched, where the filter asks
   std::set<const void*> capturing_;
   bool warned_of_stack_ = false;
   std::int64_t without_stack_ = 0;  // launches that were not measured because their thread's stack is small
+  std::int64_t unrolled_nodes_ =
+      0;  // kernels that were launched in the place of their graph, neither measured nor recorded
   std::atomic<std::int64_t> measuring_ns_ = 0;
 };
 

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "fa_profile/collect_run.h"
+#include "fa_profile/graph_nodes.h"
 #include "fa_profile/launch_call.h"
 
 /// What the launch gate and its rounds ask of the program that they live in. profiler/inject implements it over CUPTI
@@ -63,6 +66,11 @@ class ProgramApi {
   /// The recorded context is being destroyed: nothing of it may be used.
   virtual void OnContextLost() noexcept = 0;
 
+  /// The nodes of the graph that the calling thread is about to launch; nullptr: it can only be launched as a whole.
+  virtual std::shared_ptr<GraphNodes> NodesOf(const LaunchCall& graph) noexcept = 0;
+  /// NodesOf() has them. Any thread, without a lock.
+  virtual bool HasNodesOf(std::uint32_t graph) noexcept = 0;
+
   /// The counts of a launch class (LaunchKey()), to be written with its PC samples. `dropped`: records that CUPTI lost.
   virtual void AddCounts(const std::string& key, std::vector<CountedPc> pcs, std::uint64_t dropped) = 0;
 
@@ -110,8 +118,9 @@ struct LaunchCandidate {
 class LaunchClasses {
  public:
   virtual ~LaunchClasses() = default;
-  /// Those with the largest share first.
-  virtual std::vector<LaunchCandidate> Candidates() = 0;
+  /// Those with the largest share first. `unrolls`: the launches of this graph can be made node by node, so that its
+  /// kernels are candidates and it is none.
+  virtual std::vector<LaunchCandidate> Candidates(const std::function<bool(std::uint32_t graph)>& unrolls) = 0;
   /// Whether a launch of the class was recorded.
   virtual bool Knows(const std::string& key) const = 0;
   /// The case of a launch class or a graph, written when it is new. Throws Error. `launch`: of a class whose launches

@@ -21,8 +21,11 @@ class SpreadSession {
   SpreadSession(const MetricPlan& plan, RangeProfiler& profiler, std::vector<std::string> wanted,
                 std::int64_t patience);
 
-  /// Whether Open() would measure a launch of `wanted[index]` now. Counts the launch; nullopt: of no wanted class.
-  bool Wants(std::optional<std::size_t> index);
+  /// Whether Open() would measure a launch of `wanted[index]` now. Counts the launch, which is of so many kernels;
+  /// nullopt: of no wanted class.
+  bool Wants(std::optional<std::size_t> index, std::int64_t kernels = 1);
+  /// `wanted[index]` was measured in this pass.
+  bool IsMeasured(std::size_t index) const { return measured_[index]; }
   /// Before such a launch, with the device idle. Throws Error.
   void Open(std::size_t index);
   /// After it. Throws Error: the device reported one. True when all passes were taken.

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "unrolled_graph.h"
+
+namespace fa_profile::collect {
+
+/// Copies of a process's graphs as they were instantiated: the program may destroy its own at once, and mostly does.
+/// Told by the callbacks of the driver's functions, after they succeeded. Any thread.
+class KeptGraphs {
+ public:
+  static constexpr std::size_t kMostNodes = 200'000;  ///< of all graphs together
+
+  void OnInstantiated(CUgraphExec executable, CUgraph graph) noexcept;
+  void OnUpdated(CUgraphExec executable, CUgraph graph) noexcept;
+  void OnKernelChanged(CUgraphExec executable, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& changed) noexcept;
+  void OnMemsetChanged(CUgraphExec executable, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS& changed) noexcept;
+  void OnCopyChanged(CUgraphExec executable, CUgraphNode node, const CUDA_MEMCPY3D& changed) noexcept;
+  void OnEnabled(CUgraphExec executable, CUgraphNode node, bool enabled) noexcept;
+  /// In another way, which is not followed: it is not kept any more.
+  void OnChanged(CUgraphExec executable) noexcept { Forget(executable); }
+  /// Before the driver destroys it.
+  void OnDestroyed(CUgraphExec executable) noexcept { Forget(executable); }
+
+  /// By CUPTI's id of the executable.
+  std::shared_ptr<UnrolledGraph> Find(std::uint32_t graph) noexcept;
+
+ private:
+  struct Kept {
+    std::uint32_t id = 0;
+    std::size_t size = 0;
+    std::unique_ptr<GraphCopy> copy{};
+    std::set<CUgraphNode> disabled{};           // nodes of the copy
+    std::shared_ptr<UnrolledGraph> unrolled{};  // once it was asked for
+    bool is_whole = false;                      // it cannot be unrolled
+  };
+  void Keep(CUgraphExec executable, CUgraph graph) noexcept;
+  void Forget(CUgraphExec executable) noexcept;
+  template <typename Change>
+  void Follow(CUgraphExec executable, const Change& change) noexcept;
+
+  std::mutex mutex_;
+  std::map<CUgraphExec, Kept> graphs_;
+  std::map<std::uint32_t, CUgraphExec> by_id_;
+  std::size_t nodes_ = 0;
+};
+
+KeptGraphs& ProcessGraphs() noexcept;
+
+/// The calling thread is inside a call of the driver that we make for a copy of a graph: its callbacks are not the
+/// program's.
+bool IsOurGraphCall() noexcept;
+
+/// An executable graph without a node, of the calling thread's context, to be launched in the place of one whose nodes
+/// were launched. nullptr: it cannot be made.
+CUgraphExec EmptyGraph() noexcept;
+
+}  // namespace fa_profile::collect
