@@ -19,9 +19,28 @@ std::string UseShare(const std::optional<double>& ratio) {
   if (!ratio) return "n/a";
   return *ratio > 0.0 && *ratio < 0.0005 ? "<0.1 %" : Percent(*ratio);
 }
+namespace {
+
+/// " (DRAM 67 % of peak)": what is used most, of its peak. Empty without counters.
+std::string NearestPeak(const ProfileEntry& entry) {
+  constexpr std::pair<const char*, const char*> kUnits[] = {
+      {"DRAM", "dram_sol_ratio"}, {"L2", "l2_sol_ratio"}, {"L1", "l1_sol_ratio"}, {"SM", "compute_sol_ratio"}};
+  const char* nearest = nullptr;
+  double most = 0.0;
+  for (const auto& [unit, metric] : kUnits) {
+    const auto found = entry.metrics.find(metric);
+    if (found == entry.metrics.end() || found->second <= most) continue;
+    nearest = unit;
+    most = found->second;
+  }
+  return nearest == nullptr ? "" : fmt::format(" ({} {} of peak)", nearest, Percent(most, 0));
+}
+
+}  // namespace
+
 std::string WhyText(const TextPage& page, const ProfileEntry& entry) {
   std::vector<std::string> facts;
-  if (!entry.bottleneck.empty()) facts.push_back("bound by " + page.Safe(entry.bottleneck));
+  if (!entry.bottleneck.empty()) facts.push_back("bound by " + page.Safe(entry.bottleneck) + NearestPeak(entry));
   if (entry.phases && !entry.phases->phases.empty() && entry.phases->phases.front().name != kUnattributed) {
     const PhaseEntry& phase = entry.phases->phases.front();
     const auto share = phase.metrics.find("phase_time_ratio");

@@ -147,6 +147,16 @@ std::string ShapeTitle(const Profile& profile, const std::optional<Shape>& shape
   return programs ? "programs" : "kernels";  // a kernel in Python has its shape in its name
 }
 
+// A program's kernels are not verified, and nobody says how many operations they do.
+void DropAbsent(std::vector<Column>& columns, std::vector<std::vector<Cell>>& rows) {
+  for (std::size_t column = columns.size(); column-- > 1;) {
+    const auto place = static_cast<std::ptrdiff_t>(column);
+    if (!std::ranges::all_of(rows, [&](const std::vector<Cell>& row) { return row[column].text == "n/a"; })) continue;
+    columns.erase(columns.begin() + place);
+    for (std::vector<Cell>& row : rows) row.erase(row.begin() + place);
+  }
+}
+
 void WriteSummary(TextPage& page, const Profile& profile) {
   std::vector<Column> columns{{"kernel", true}, {"ok"}, {"time"}, {"TFLOP/s"}, {"tensor"},
                               {"occ"},          {"SM"}, {"mem"},  {"confl"},   {"top stall", true}};
@@ -164,9 +174,11 @@ void WriteSummary(TextPage& page, const Profile& profile) {
     for (const ProfileEntry& entry : profile.entries) {
       if (entry.shape == shape && IsMeasured(profile, entry)) rows.push_back(SummaryRow(page, entry, with_phases));
     }
+    std::vector<Column> shown = columns;
+    if (profile.program) DropAbsent(shown, rows);
     page.Line();
     page.Rule(profile.program ? "Kernels with counters" : ShapeTitle(profile, shape));
-    page.Table(columns, rows);
+    page.Table(shown, rows);
   }
   if (shapes.empty()) {
     page.Line();
