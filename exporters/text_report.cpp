@@ -147,7 +147,7 @@ std::string ShapeTitle(const Profile& profile, const std::optional<Shape>& shape
   return programs ? "programs" : "kernels";  // a kernel in Python has its shape in its name
 }
 
-// A program's kernels are not verified, and nobody says how many operations they do.
+// A program's kernels are not verified, and their operations are not known.
 void DropAbsent(std::vector<Column>& columns, std::vector<std::vector<Cell>>& rows) {
   for (std::size_t column = columns.size(); column-- > 1;) {
     const auto place = static_cast<std::ptrdiff_t>(column);

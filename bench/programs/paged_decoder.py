@@ -142,7 +142,7 @@ def main():
                     request["pages"].append(free.pop())
                 request["length"] += 1
             batch = next(size for size in BATCHES if size >= len(running))
-            spare = batch - len(running)  # they write to page 0, which belongs to nobody
+            spare = batch - len(running)  # they write to page 0, which no request has
             last = [request["length"] - 1 for request in running]
             slots = [request["pages"][-1] * PAGE + place % PAGE for request, place in zip(running, last)]
             state.tokens[:batch] = torch.tensor([request["token"] for request in running] + [0] * spare)

@@ -33,7 +33,7 @@ class GraphCopy {
 /// A graph as single launches. The order is that of the graph's nodes, which for a captured one is that of the capture,
 /// but for nodes that depend on later ones.
 ///
-/// Each branch has a stream of its own, the first that of the launch. A node follows the last node of a branch that it
+/// Each branch has its stream, the first that of the launch. A node follows the last node of a branch that it
 /// depends on, or begins a branch; it waits by events for what it depends on in others.
 class UnrolledGraph final : public GraphNodes {
  public:
