@@ -19,28 +19,9 @@ std::string UseShare(const std::optional<double>& ratio) {
   if (!ratio) return "n/a";
   return *ratio > 0.0 && *ratio < 0.0005 ? "<0.1 %" : Percent(*ratio);
 }
-namespace {
-
-/// " (DRAM 67 % of peak)": what is used most, of its peak. Empty without counters.
-std::string NearestPeak(const ProfileEntry& entry) {
-  constexpr std::pair<const char*, const char*> kUnits[] = {
-      {"DRAM", "dram_sol_ratio"}, {"L2", "l2_sol_ratio"}, {"L1", "l1_sol_ratio"}, {"SM", "compute_sol_ratio"}};
-  const char* nearest = nullptr;
-  double most = 0.0;
-  for (const auto& [unit, metric] : kUnits) {
-    const auto found = entry.metrics.find(metric);
-    if (found == entry.metrics.end() || found->second <= most) continue;
-    nearest = unit;
-    most = found->second;
-  }
-  return nearest == nullptr ? "" : fmt::format(" ({} {} of peak)", nearest, Percent(most, 0));
-}
-
-}  // namespace
-
 std::string WhyText(const TextPage& page, const ProfileEntry& entry) {
   std::vector<std::string> facts;
-  if (!entry.bottleneck.empty()) facts.push_back("bound by " + page.Safe(entry.bottleneck) + NearestPeak(entry));
+  if (!entry.bottleneck.empty()) facts.push_back("bound by " + page.Safe(entry.bottleneck));
   if (entry.phases && !entry.phases->phases.empty() && entry.phases->phases.front().name != kUnattributed) {
     const PhaseEntry& phase = entry.phases->phases.front();
     const auto share = phase.metrics.find("phase_time_ratio");
@@ -272,6 +253,21 @@ std::size_t CommonPath(const std::vector<const LayerUse*>& layers) {
   return 0;
 }
 
+/// "DRAM 67 %": what is used most, of its peak.
+std::string NearestPeak(const ProfileEntry& entry) {
+  constexpr std::pair<const char*, const char*> kUnits[] = {
+      {"DRAM", "dram_sol_ratio"}, {"L2", "l2_sol_ratio"}, {"L1", "l1_sol_ratio"}, {"SM", "compute_sol_ratio"}};
+  const char* nearest = nullptr;
+  double most = 0.0;
+  for (const auto& [unit, metric] : kUnits) {
+    const auto found = entry.metrics.find(metric);
+    if (found == entry.metrics.end() || found->second <= most) continue;
+    nearest = unit;
+    most = found->second;
+  }
+  return nearest == nullptr ? "n/a" : fmt::format("{} {}", nearest, Percent(most, 0));
+}
+
 void WriteLayers(TextPage& page, const Profile& profile, std::size_t most) {
   std::vector<const LayerUse*> layers;
   for (const LayerUse& use : profile.program->layers) {
@@ -279,25 +275,30 @@ void WriteLayers(TextPage& page, const Profile& profile, std::size_t most) {
     layers.push_back(&use);
   }
   if (layers.empty()) return;
-  std::map<std::int64_t, std::string> why;
+  std::map<std::int64_t, const ProfileEntry*> entries;
   for (const ProfileEntry& entry : profile.entries) {
-    if (entry.part.empty()) why.emplace(entry.case_id, WhyText(page, entry));
+    if (entry.part.empty()) entries.emplace(entry.case_id, &entry);
   }
   const std::size_t common = CommonPath(layers);
   std::vector<std::vector<Cell>> rows;
   for (const LayerUse* use : layers) {
+    const auto entry = entries.find(use->case_id);
+    const bool known = entry != entries.end();
     rows.push_back({{UseShare(use->share_ratio)},
                     {UseTime(use->gpu_ns)},
                     {page.Safe(use->layer.substr(common))},
                     {page.Safe(Truncate(use->kernel, kLongestRange))},
-                    {why[use->case_id]}});
+                    {known ? NearestPeak(*entry->second) : "n/a"},
+                    {known ? WhyText(page, *entry->second) : ""}});
   }
   const std::size_t folded = profile.program->layers.size() - layers.size();
-  if (folded > 0) rows.push_back({{""}, {""}, {fmt::format("and {} more", folded), Style::kDim}, {""}, {""}});
+  if (folded > 0) rows.push_back({{""}, {""}, {fmt::format("and {} more", folded), Style::kDim}, {""}, {""}, {""}});
   page.Line();
   page.Rule("Layers");
   if (common > 0) page.Line("in " + page.Safe(layers.front()->layer.substr(0, common - 3)));
-  page.Table({{"share"}, {"GPU time"}, {"layer", true, /*wraps=*/true}, {"kernel", true}, {"why", true, true}}, rows);
+  page.Table(
+      {{"share"}, {"GPU time"}, {"layer", true, /*wraps=*/true}, {"kernel", true}, {"of peak"}, {"why", true, true}},
+      rows);
 }
 
 }  // namespace

@@ -576,8 +576,13 @@ class ProgramTest(Pages):
         self.browser.open(self.report("program"))
         self.assertEqual(self.browser.text("h1"), ["python3 decode.py"])
         self.assertEqual(
-            self.browser.text("main h2")[:5], ["What to act on", "Time by kernel", "NVTX ranges", "Copies and sets", "Kernels"]
+            self.browser.text("main h2")[:6],
+            ["What to act on", "Time by kernel", "Layers", "NVTX ranges", "Copies and sets", "Kernels"],
         )
+        self.assertEqual(self.browser.text("#layers tbody tr:first-child > *")[0], "step / attn")
+        self.assertIn("bound by latency", self.browser.text("#layers tbody tr:first-child > *")[-1])
+        self.assertEqual(self.browser.value("document.querySelectorAll('.icicle-cell .bound-latency').length"), 2)
+        self.assertEqual(self.browser.text(".bound-key"), ["latency"])
         self.assertTrue(self.browser.text("#time tbody th")[0].startswith("flash_fwd_kernel"))
         self.assertEqual(self.browser.text(".icicle-label"), ["step", "attn", "torch: mlp"])
         widths = self.browser.value("[...document.querySelectorAll('.icicle-cell')].map((e) => parseFloat(e.getAttribute('width')))")
