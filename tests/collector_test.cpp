@@ -84,6 +84,18 @@ TEST_F(CollectorTest, RangesAreTheCallAndEachOfSeveralParts) {
   EXPECT_EQ(names, (std::vector<std::string>{"one", "two", "two/p", "two/q"}));
 }
 
+// varlen_gqa of examples/attention has one of 70 bytes: CUPTI ended the process when it decoded the counters.
+TEST_F(CollectorTest, NamesThatAreTooLongForCuptiAreCutAndToldApart) {
+  const std::string start(80, 'x');
+  FakeWorkload first{gpu_, start + "1"};
+  FakeWorkload second{gpu_, start + "2"};
+  Collect({{1, &first}, {2, &second}});
+  ASSERT_EQ(built_.recording.ranges.size(), 2U);
+  EXPECT_EQ(built_.recording.ranges[0].name, start.substr(0, 61) + "#0");
+  EXPECT_EQ(built_.recording.ranges[1].name, start.substr(0, 61) + "#1");
+  EXPECT_EQ(built_.recording.ranges[1].case_id, 2);
+}
+
 TEST_F(CollectorTest, AFlushedCacheReplacesTheCallThatWarmsIt) {
   gpu_.flushes_cache = true;
   Collect({{1, &one_}});

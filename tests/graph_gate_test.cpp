@@ -155,16 +155,26 @@ TEST_F(GraphGateTest, WhileTheGpuIsBusyTheGraphIsLaunchedAsAWhole) {
 
 // The program's call gets the driver's result; to launch the graph now would do the work of its first nodes twice.
 TEST_F(GraphGateTest, ANodeThatTheDriverRefusesEndsMeasuring) {
-  FakeGraph& graph = AddGraph(7, {"a", "b"});
+  FakeGraph& graph = AddGraph(7, {"a", "b", "c"});
   ChooseProbed(graph_, {"a", "b"});
-  graph.failing_node = 0;
+  graph.failing_node = 1;
   testing::internal::CaptureStderr();
   EXPECT_EQ(Launch(graph_), Way::kReplaced);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("a node was not launched"), std::string::npos);
-  EXPECT_EQ(program_.gpu.Count("b"), 0);
-  EXPECT_EQ(program_.gpu.Count("]"), 1) << "its range is closed";
+  EXPECT_EQ(program_.gpu.Count("c"), 0);
+  EXPECT_EQ(program_.gpu.Count("]"), 2) << "its range is closed";
   EXPECT_EQ(program_.gpu.calls.back(), "-measuring");
   EXPECT_EQ(Launch(graph_), Way::kPasses);
+}
+
+TEST_F(GraphGateTest, WhenTheFirstNodeIsRefusedTheDriverLaunchesTheGraph) {
+  AddGraph(7, {"a", "b"}).failing_node = 0;
+  Choose({"a"});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Launch(graph_), Way::kPasses);
+  (void)testing::internal::GetCapturedStderr();
+  EXPECT_EQ(program_.gpu.Count("b"), 0);
+  EXPECT_EQ(program_.gpu.Count("graph"), 1);
 }
 
 TEST_F(GraphGateTest, WhateverCuptiRefusesTheNodesAreLaunched) {

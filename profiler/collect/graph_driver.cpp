@@ -46,7 +46,6 @@ GraphFunctions Load() noexcept {
   load(driver.record, "cuEventRecord");
   load(driver.create, "cuGraphCreate");
   load(driver.instantiate, "cuGraphInstantiate");
-  load(driver.context, "cuCtxGetCurrent");
   return driver;
 }
 

@@ -37,7 +37,6 @@ struct GraphFunctions {
   decltype(&cuEventRecord) record;
   decltype(&cuGraphCreate) create;
   decltype(&cuGraphInstantiate) instantiate;
-  decltype(&cuCtxGetCurrent) context;
   bool complete = false;  ///< none is null
 };
 const GraphFunctions& GraphDriver() noexcept;

@@ -69,6 +69,19 @@ void KeptGraphs::OnInstantiated(CUgraphExec executable, CUgraph graph) noexcept 
 
 void KeptGraphs::OnUpdated(CUgraphExec executable, CUgraph graph) noexcept { OnInstantiated(executable, graph); }
 
+// The driver may not know the copies' handles any more: they are left to it.
+void KeptGraphs::OnContextEnds() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (auto& [executable, kept] : graphs_) {
+    if (kept.unrolled != nullptr) kept.unrolled->Abandon();
+    (void)kept.copy.release();
+  }
+  graphs_.clear();
+  by_id_.clear();
+  nodes_ = 0;
+  empty_ = nullptr;
+}
+
 // `change` gives false when the copy cannot follow.
 template <typename Change>
 void KeptGraphs::Follow(CUgraphExec executable, const Change& change) noexcept {
@@ -134,25 +147,22 @@ std::shared_ptr<UnrolledGraph> KeptGraphs::Find(std::uint32_t graph) noexcept {
   return kept.unrolled;
 }
 
-CUgraphExec EmptyGraph() noexcept {
-  static std::mutex mutex;
-  static std::map<CUcontext, CUgraphExec>& empty = *new std::map<CUcontext, CUgraphExec>;
+CUgraphExec KeptGraphs::Empty() noexcept {
   const OurCall ours;
   const auto& driver = GraphDriver();
-  CUcontext context = nullptr;
-  if (driver.context(&context) != CUDA_SUCCESS) return nullptr;
-  const std::lock_guard lock(mutex);
-  CUgraphExec& made = empty[context];
-  if (made != nullptr) return made;
+  const std::lock_guard lock(mutex_);
+  if (empty_ != nullptr) return empty_;
   CUgraph graph = nullptr;
   if (driver.create(&graph, 0) != CUDA_SUCCESS) return nullptr;
-  if (driver.instantiate(&made, graph, 0) != CUDA_SUCCESS) made = nullptr;
+  if (driver.instantiate(&empty_, graph, 0) != CUDA_SUCCESS) empty_ = nullptr;
   (void)driver.destroy(graph);
-  return made;
+  return empty_;
 }
 
 std::shared_ptr<GraphNodes> NodesOfGraph(std::uint32_t graph) noexcept { return ProcessGraphs().Find(graph); }
 
 bool HasNodesOfGraph(std::uint32_t graph) noexcept { return NodesOfGraph(graph) != nullptr; }
+
+void ForgetGraphs() noexcept { ProcessGraphs().OnContextEnds(); }
 
 }  // namespace fa_profile::collect

@@ -30,8 +30,14 @@ class KeptGraphs {
   /// Before the driver destroys it.
   void OnDestroyed(CUgraphExec executable) noexcept { Forget(executable); }
 
+  /// The context in which graphs are launched is being destroyed: they are not kept any more.
+  void OnContextEnds() noexcept;
+
   /// By CUPTI's id of the executable.
   std::shared_ptr<UnrolledGraph> Find(std::uint32_t graph) noexcept;
+  /// An executable graph without a node, to be launched in the place of one whose nodes were launched. It is made in
+  /// the context of the first such launch; OnContextEnds() is about that one. nullptr: it cannot be made.
+  CUgraphExec Empty() noexcept;
 
  private:
   struct Kept {
@@ -51,6 +57,7 @@ class KeptGraphs {
   std::map<CUgraphExec, Kept> graphs_;
   std::map<std::uint32_t, CUgraphExec> by_id_;
   std::size_t nodes_ = 0;
+  CUgraphExec empty_ = nullptr;
 };
 
 KeptGraphs& ProcessGraphs() noexcept;
@@ -58,9 +65,5 @@ KeptGraphs& ProcessGraphs() noexcept;
 /// The calling thread is inside a call of the driver that we make for a copy of a graph: its callbacks are not the
 /// program's.
 bool IsOurGraphCall() noexcept;
-
-/// An executable graph without a node, of the calling thread's context, to be launched in the place of one whose nodes
-/// were launched. nullptr: it cannot be made.
-CUgraphExec EmptyGraph() noexcept;
 
 }  // namespace fa_profile::collect

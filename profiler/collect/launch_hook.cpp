@@ -133,7 +133,7 @@ LaunchCall ReadCall(CUpti_CallbackId id, const CUpti_CallbackData& data) {
 // callback returns, and the program gets whatever result they name at the end (CUDA 13.0, driver 580.159.04).
 void ReplaceGraph(const CUpti_CallbackData& data) noexcept {
   auto& p = *static_cast<cuGraphLaunch_params*>(const_cast<void*>(data.functionParams));
-  const CUgraphExec empty = EmptyGraph();
+  const CUgraphExec empty = ProcessGraphs().Empty();
   if (empty == nullptr) return;
   *data.correlationData = reinterpret_cast<std::uint64_t>(std::exchange(p.hGraph, empty));
 }

@@ -8,6 +8,7 @@
 #include "check_cupti.h"
 #include "cuda_api.h"
 #include "cupti_objects.h"
+#include "fa_profile/error.h"
 #include "fa_profile/profiler_use.h"
 #include "host_object.h"
 
@@ -40,6 +41,7 @@ class CuptiRangeProfiler final : public RangeProfiler {
   }
 
   void PushRange(const std::string& name) override {
+    if (name.size() > kLongestName) throw Error("CUPTI takes no name as long as '" + name + "' for a range");
     CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     CallCupti(cuptiRangeProfilerPushRange, "cuptiRangeProfilerPushRange",
               {.structSize = CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE,

@@ -185,6 +185,12 @@ UnrolledGraph::~UnrolledGraph() {
   }
 }
 
+void UnrolledGraph::Abandon() noexcept {
+  for (Step& step : steps_) step.done = nullptr;
+  begun_ = nullptr;
+  streams_.clear();
+}
+
 // The last steps of the graph. A child graph is between two steps that do nothing.
 std::vector<std::size_t> UnrolledGraph::Flatten(CUgraph graph, const std::vector<std::size_t>& after) {
   const Ordered ordered = Order(graph);
@@ -304,6 +310,7 @@ void UnrolledGraph::MakeStreams() {
 }
 
 void UnrolledGraph::Begin(const void* stream) {
+  the_error = CUDA_SUCCESS;  // what there is concerns no launch
   stream_ = static_cast<CUstream>(const_cast<void*>(stream));
   if (ends_.size() <= 1) return;
   MakeStreams();

@@ -51,6 +51,8 @@ class UnrolledGraph final : public GraphNodes {
   void Begin(const void* stream) override;
   void Launch(std::size_t index) override;
   void End() override;
+  /// Its context is being destroyed, and with it the streams and events.
+  void Abandon() noexcept;
 
  private:
   // How a node is launched, in the order of nodes_.
@@ -81,7 +83,7 @@ class UnrolledGraph final : public GraphNodes {
   CUevent begun_ = nullptr;
 };
 
-/// What the driver said when it refused a node, since the last call on this thread.
+/// What the driver said when it refused a node, since the last Begin() or call on this thread.
 CUresult TakeUnrollError() noexcept;
 
 }  // namespace fa_profile::collect

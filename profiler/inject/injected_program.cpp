@@ -61,7 +61,9 @@ void InjectedProgram::OnContextBegins(const void* context) noexcept {
 void InjectedProgram::OnContextEnds(const void* context) noexcept {
   sampler_.OnContextEnds(context);
   // The driver may hold locks that a launch under way needs: no wait for contexts that are not ours.
-  if (context == context_) gate_.OnContextEnds();
+  if (context != context_) return;
+  gate_.OnContextEnds();
+  collect::ForgetGraphs();
 }
 
 // The first process that records takes the name as it is.

@@ -145,6 +145,7 @@ class FakeGpu final : public collect::GpuApi {
     void Start() override { gpu_.Call("start"); }
     // Passes are matched by the names of their ranges.
     void PushRange(const std::string& name) override {
+      if (name.size() > kLongestName) throw Error("a range's name of " + std::to_string(name.size()) + " bytes");
       gpu_.Call("[" + name);
       if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
     }

@@ -16,6 +16,13 @@ struct Collector::PlannedRange {
   std::optional<std::size_t> part;
   std::string PartName() const { return part ? job.workload->parts()[*part] : std::string(); }
   std::string Name() const { return part ? JobName(job) + "/" + PartName() : JobName(job); }
+  // As CUPTI takes it; `number` tells those apart that begin in the same way.
+  std::string CuptiName(std::size_t number) const {
+    const std::string name = Name();
+    const std::string end = "#" + std::to_string(number);
+    if (name.size() <= RangeProfiler::kLongestName) return name;
+    return name.substr(0, RangeProfiler::kLongestName - end.size()) + end;
+  }
   void Enqueue(StreamHandle stream) const {
     if (part) {
       job.workload->LaunchPart(*part, stream);
@@ -136,8 +143,9 @@ void Collector::CollectUserRanges(const std::vector<PlannedRange>& ranges, bool 
         run_.ThrowIfCancelled();
         if (!gpu_.FlushCache()) enqueue();  // its own tensors in the cache, not its neighbour's
       };
-      user_ranges.push_back({range.Name(), prepare, enqueue});
-      measured.push_back({range.job.case_id, range.PartName(), range.Name()});
+      const std::string name = range.CuptiName(user_ranges.size());
+      user_ranges.push_back({name, prepare, enqueue});
+      measured.push_back({range.job.case_id, range.PartName(), name});
     }
     CounterData data = RunPasses(*profiler, counters_->plan(), user_ranges);
     if (written.valid()) written.get();

@@ -157,14 +157,18 @@ LaunchUse LaunchGate::Unroll(const LaunchCall& call, GraphNodes& graph) {
   if (!any || !program_.idle.Wait()) return LaunchUse::kNone;
   graph.Begin(call.stream);
   const bool recorded = !program_.trace.BeginUnrolling();
+  std::size_t launched = 0;
   try {
-    for (std::size_t i = 0; i < nodes.size(); ++i) LaunchNode(graph, i, recorded);
+    for (; launched < nodes.size(); ++launched) LaunchNode(graph, launched, recorded);
     graph.End();
+    // What belongs to the graph may be freed once the program destroys it, which the driver puts off for its own
+    // launch.
+    (void)program_.api.WaitIdle(IdleWait::kFirstSeconds);
   } catch (const std::exception& error) {  // which the program gets as the result of its launch
     GiveUp(error.what());
   }
   program_.trace.EndUnrolling();
-  return LaunchUse::kReplaced;
+  return launched == 0 ? LaunchUse::kNone : LaunchUse::kReplaced;
 }
 
 bool LaunchGate::MayTake(std::size_t index, const GraphNodes::Node& node) {

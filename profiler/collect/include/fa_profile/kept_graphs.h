@@ -14,5 +14,7 @@ namespace fa_profile::collect {
 /// thread.
 std::shared_ptr<GraphNodes> NodesOfGraph(std::uint32_t graph) noexcept;
 bool HasNodesOfGraph(std::uint32_t graph) noexcept;
+/// Before the context in which graphs are launched is destroyed. None may be under way.
+void ForgetGraphs() noexcept;
 
 }  // namespace fa_profile::collect

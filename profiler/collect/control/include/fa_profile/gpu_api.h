@@ -51,7 +51,9 @@ class RangeProfiler {
   /// Ranges beyond `most_ranges` are counted as dropped. `plan` outlives the measurement.
   virtual void Configure(const MetricPlan& plan, std::size_t most_ranges, Replay replay) = 0;
   virtual void Start() = 0;
-  /// Waits for the device, then opens a range.
+  /// Bytes of a range's name. CUPTI 13.0 takes longer ones, and ends the process by SIGSEGV when it decodes the counters.
+  static constexpr std::size_t kLongestName = 63;
+  /// Waits for the device, then opens a range. Throws Error: the name is longer than kLongestName.
   virtual void PushRange(const std::string& name) = 0;
   /// Closes the range and waits for the device: a kernel that crashed in it is reported here.
   virtual void PopRange() = 0;
