@@ -159,9 +159,14 @@ CUgraphExec KeptGraphs::Empty() noexcept {
   return empty_;
 }
 
-std::shared_ptr<GraphNodes> NodesOfGraph(std::uint32_t graph) noexcept { return ProcessGraphs().Find(graph); }
+// Without an empty graph the driver would launch the graph after its nodes.
+std::shared_ptr<GraphNodes> NodesOfGraph(std::uint32_t graph) noexcept {
+  KeptGraphs& graphs = ProcessGraphs();
+  std::shared_ptr<UnrolledGraph> found = graphs.Find(graph);
+  return found != nullptr && graphs.Empty() != nullptr ? found : nullptr;
+}
 
-bool HasNodesOfGraph(std::uint32_t graph) noexcept { return NodesOfGraph(graph) != nullptr; }
+bool HasNodesOfGraph(std::uint32_t graph) noexcept { return ProcessGraphs().Find(graph) != nullptr; }
 
 void ForgetGraphs() noexcept { ProcessGraphs().OnContextEnds(); }
 
