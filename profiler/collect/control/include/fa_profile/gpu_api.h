@@ -51,7 +51,8 @@ class RangeProfiler {
   /// Ranges beyond `most_ranges` are counted as dropped. `plan` outlives the measurement.
   virtual void Configure(const MetricPlan& plan, std::size_t most_ranges, Replay replay) = 0;
   virtual void Start() = 0;
-  /// Bytes of a range's name. CUPTI 13.0 takes longer ones, and ends the process by SIGSEGV when it decodes the counters.
+  /// Bytes of a range's name. CUPTI 13.0 takes longer ones, and ends the process by SIGSEGV when it decodes the
+  /// counters.
   static constexpr std::size_t kLongestName = 63;
   /// Waits for the device, then opens a range. Throws Error: the name is longer than kLongestName.
   virtual void PushRange(const std::string& name) = 0;
