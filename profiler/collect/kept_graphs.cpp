@@ -26,9 +26,10 @@ struct OurCall {
 
 bool IsOurGraphCall() noexcept { return our_calls > 0; }
 
-KeptGraphs& ProcessGraphs() noexcept {
-  static KeptGraphs& graphs = *new KeptGraphs;  // never destroyed: callbacks come until the process is gone
-  return graphs;
+// Never destroyed: callbacks come until the process is gone.
+KeptGraphs& ProcessGraphs() {
+  static auto* const graphs = new KeptGraphs;
+  return *graphs;
 }
 
 void KeptGraphs::Keep(CUgraphExec executable, CUgraph graph) noexcept {

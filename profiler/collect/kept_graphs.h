@@ -60,7 +60,7 @@ class KeptGraphs {
   CUgraphExec empty_ = nullptr;
 };
 
-KeptGraphs& ProcessGraphs() noexcept;
+KeptGraphs& ProcessGraphs();
 
 /// The calling thread is inside a call of the driver that we make for a copy of a graph: its callbacks are not the
 /// program's.
