@@ -12,7 +12,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool IsDecimalDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool IsWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0; }
 
 }  // namespace
@@ -23,7 +23,7 @@ std::string LayerOf(const std::string& path) {
     std::size_t end = begin;
     while (end < path.size() && IsWordCharacter(path[end])) ++end;
     const std::string word = path.substr(begin, end - begin);
-    layer += !word.empty() && std::ranges::all_of(word, IsDigit) ? "*" : word;
+    layer += !word.empty() && std::ranges::all_of(word, IsDecimalDigit) ? "*" : word;
     if (end < path.size()) layer += path[end];
     begin = end + 1;
   }
