@@ -202,7 +202,8 @@ std::vector<std::size_t> UnrolledGraph::Flatten(CUgraph graph, const std::vector
       depends.push_back(step_of[before]);
       last.erase(step_of[before]);
     }
-    AddStep(ordered.nodes[i], depends.empty() ? after : std::move(depends));
+    if (depends.empty()) depends = after;
+    AddStep(ordered.nodes[i], std::move(depends));
     step_of[i] = steps_.size() - 1;
     last.insert(step_of[i]);
   }

@@ -18,7 +18,7 @@ struct Collector::PlannedRange {
   std::string Name() const { return part ? JobName(job) + "/" + PartName() : JobName(job); }
   // As CUPTI takes it; `number` tells those apart that begin in the same way.
   std::string CuptiName(std::size_t number) const {
-    const std::string name = Name();
+    std::string name = Name();
     const std::string end = "#" + std::to_string(number);
     if (name.size() <= RangeProfiler::kLongestName) return name;
     return name.substr(0, RangeProfiler::kLongestName - end.size()) + end;
