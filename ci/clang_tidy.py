@@ -56,7 +56,7 @@ def grouped(units, depth):
 
 def check(units, depth, build):
     """Reads units that share `depth` parts of their place. Returns whether nothing was found, and what was."""
-    place = units[0]["place"][:depth]
+    place = units[0]["place"][:depth if len(units) > 1 else None]  # a folder for each: they are read at the same time
     source = as_one(units, build.joinpath("clang-tidy", *place))
     code, text = tidy(source)
     if len(units) == 1 or "[clang-diagnostic-error]" not in text:
