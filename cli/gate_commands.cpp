@@ -104,7 +104,7 @@ void AddLimits(CLI::App& gate, GateArguments& arguments) {
   gate::GateOptions& options = arguments.options;
   help::OptionJobs& rows = arguments.rows;
   rows.For(kQuestions, gate.add_option("--thresholds", options.thresholds,
-                                       "File of limits; default: ci/thresholds.yaml if it exists"));
+                                       "File of limits, or none; default: ci/thresholds.yaml if it exists"));
   rows.For(kQuestions,
            gate.add_flag("--explain", options.explain, "List each limit and its source instead of judging"));
   gate.add_flag("--strict", arguments.strict, "Exit with code 3 if no clear verdict is reached");
@@ -284,7 +284,9 @@ int RunGate(const CLI::App& gate, GateArguments& arguments, const std::string& c
   outputs.render_html = [](const gate::GateResult& result) { return exporters::HtmlGate(gate::GateJson(result)); };
   if (!options.pair.empty() || !options.replay.empty()) outputs.error_rate = GateErrorRate();
   outputs.save = options.save;
-  outputs.inputs = {options.thresholds.empty() ? gate::kDefaultThresholds : options.thresholds};
+  if (options.thresholds != gate::kNoThresholds) {
+    outputs.inputs = {options.thresholds.empty() ? gate::kDefaultThresholds : options.thresholds};
+  }
   for (const auto* const files :
        {&options.candidate, &options.baseline, &options.pair, &options.statics, &run.libraries}) {
     outputs.inputs.insert(outputs.inputs.end(), files->begin(), files->end());

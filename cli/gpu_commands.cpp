@@ -51,7 +51,8 @@ int RunVerify(VerifyArguments& given) {
 
 void AddVerify(CLI::App& app, Invocation& invocation) {
   constexpr help::Jobs kBoth = kLadder | kPython;
-  CLI::App& verify = *app.add_subcommand("verify", "Compare every kernel with the float64 reference");
+  CLI::App& verify =
+      *app.add_subcommand("verify", "Compare kernels with their reference; judge whether a time is real");
   const auto given = std::make_shared<VerifyArguments>(verify);
   help::OptionJobs& rows = given->rows;
   jobs::VerifyJob& job = given->ladder;
@@ -67,7 +68,10 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
       "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default: the suite");
   rows.For(kLadder, {"--shape", "--causal"});
   rows.For(kBoth,
-           verify.add_option("--draws", job.judging.draws, "Random inputs per shape")->check(CLI::Range(1, 100000)));
+           verify
+               .add_option("--draws", job.judging.draws,
+                           "Random inputs per shape; default: 100 with --shape, else the suite's; of a library 3")
+               ->check(CLI::Range(1, 100000)));
   rows.For(kBoth,
            help::AddNumber(verify, "--seed", job.judging.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U));
   rows.For(kBoth, verify.add_option("--device", job.device, "CUDA device number")->capture_default_str());
@@ -92,7 +96,8 @@ void AddReceipt(CLI::App& app, Invocation& invocation) {
   CLI::Option* const python =
       check->add_option("--kernel-py", options->python.kernel, "FILE.py:FUNCTION that it is of")->excludes(library);
   check->add_option("--python", options->python.python, "The Python to run it with")->needs(python);
-  check->add_option("--timeout", options->python.timeout_s, "Seconds to load the file, and for each case")
+  help::AddNumber(*check, "--timeout", options->python.timeout_s, "Seconds to load the file, and for each case", 1.0,
+                  86400.0)
       ->needs(python);
   AddTensorFiles(*check, options->tensor_files);
   check->add_option("--device", options->device, "CUDA device number")->capture_default_str();

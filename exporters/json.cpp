@@ -354,6 +354,7 @@ Json ToJson(const ProfileEntry& e) {
           {"use", ObjectOrNull(e.use)},
           {"timing", ObjectOrNull(e.timing)},
           {"bottleneck", KnownText(e.bottleneck)},
+          {"bottleneck_evidence", KnownText(e.bottleneck_evidence)},
           {"occupancy", ObjectOrNull(e.occupancy)},
           {"stalls", ToArray(e.stalls)},
           {"metrics", ToJson(MetricCatalogue(), e.metrics)},

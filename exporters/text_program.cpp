@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,16 +22,16 @@ std::string UseShare(const std::optional<double>& ratio) {
 }
 std::string WhyText(const TextPage& page, const ProfileEntry& entry) {
   std::vector<std::string> facts;
-  if (!entry.bottleneck.empty()) facts.push_back("bound by " + page.Safe(entry.bottleneck));
+  if (!entry.bottleneck_evidence.empty()) facts.push_back(page.Safe(entry.bottleneck_evidence));
   if (entry.phases && !entry.phases->phases.empty() && entry.phases->phases.front().name != kUnattributed) {
     const PhaseEntry& phase = entry.phases->phases.front();
     const auto share = phase.metrics.find("phase_time_ratio");
     if (share != phase.metrics.end()) {
-      facts.push_back(fmt::format("{} {} of it", page.Safe(phase.name), Percent(share->second, 0)));
+      facts.push_back(fmt::format("{} {}", page.Safe(phase.name), Percent(share->second, 0)));
     }
   }
   if (!entry.findings.empty()) facts.push_back(page.Safe(entry.findings.front().id));
-  return fmt::format("{}", fmt::join(facts, ", "));
+  return fmt::format("{}", fmt::join(facts, "; "));
 }
 
 namespace {
@@ -138,48 +139,60 @@ std::string NvtxSentence(const TextPage& page, const ProgramUse& use) {
                      UseShare(use.nvtx_ratio), page.Safe(Truncate(name, kLongestRange)), UseShare(most.share_ratio));
 }
 
-void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes, std::size_t most) {
+/// The rows of `classes` that are folded into one line.
+KernelUse SumOf(const std::vector<const ProfileEntry*>& classes, std::size_t first) {
+  KernelUse sum;
+  const auto add = [](std::int64_t& to, std::int64_t value) {  // a damaged recording may hold any number
+    if (__builtin_add_overflow(to, value, &to)) to = std::numeric_limits<std::int64_t>::max();
+  };
+  for (std::size_t i = first; i < classes.size(); ++i) {
+    const KernelUse& use = *classes[i]->use;
+    if (use.share_ratio) sum.share_ratio = sum.share_ratio.value_or(0.0) + *use.share_ratio;
+    add(sum.total_ns, use.total_ns);
+    add(sum.launches, use.launches);
+    add(sum.graph_launches, use.graph_launches);
+  }
+  return sum;
+}
+
+/// A line for each kernel. Where counters tell what limits one, that takes the place of p95 and graph launches, which
+/// `details` has.
+void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes, bool details) {
   if (classes.empty()) return;
+  const bool says_why = !details && std::ranges::any_of(classes, [](const ProfileEntry* entry) {
+    return !entry->bottleneck_evidence.empty();
+  });
   std::vector<std::vector<Cell>> rows;
+  const auto add = [&](const KernelUse& use, const TimingSummary* timing, const Cell& kernel, const std::string& why) {
+    const auto seconds = [&](double TimingSummary::*value) {
+      return timing == nullptr ? "" : FormatValue(timing->*value * 1e-9, "seconds");
+    };
+    auto& row = rows.emplace_back(std::vector<Cell>{{UseShare(use.share_ratio)},
+                                                    {UseTime(use.total_ns)},
+                                                    {UseCount(use.launches)},
+                                                    {seconds(&TimingSummary::median_ns)}});
+    if (!says_why) row.insert(row.end(), {{seconds(&TimingSummary::p95_ns)}, {UseCount(use.graph_launches)}});
+    row.push_back(kernel);
+    if (says_why) row.push_back({why});
+  };
+  const std::size_t most = details ? kMostKernels : kMostRowsWithoutDetails;
   std::size_t shown = 0;
   for (; shown < std::min(classes.size(), most); ++shown) {
     const ProfileEntry& entry = *classes[shown];
-    const KernelUse& use = *entry.use;
-    if (shown >= kLeastRows && use.share_ratio.value_or(0.0) < kLeastShownShare) break;
-    const auto seconds = [&](double TimingSummary::*value) {
-      return entry.timing ? FormatValue((*entry.timing).*value * 1e-9, "seconds") : "n/a";
-    };
-    rows.push_back({{UseShare(use.share_ratio)},
-                    {UseTime(use.total_ns)},
-                    {UseCount(use.launches)},
-                    {seconds(&TimingSummary::median_ns)},
-                    {seconds(&TimingSummary::p95_ns)},
-                    {UseCount(use.graph_launches)},
-                    {page.Safe(entry.kernel)}});
+    if (shown >= kLeastRows && entry.use->share_ratio.value_or(0.0) < kLeastShownShare) break;
+    add(*entry.use, entry.timing ? &*entry.timing : nullptr, {page.Safe(entry.kernel)},
+        page.Safe(entry.bottleneck_evidence));
   }
   if (shown < classes.size()) {
-    std::optional<double> share;
-    double total_ns = 0.0;
-    double launches = 0.0;
-    double graph_launches = 0.0;
-    for (std::size_t i = shown; i < classes.size(); ++i) {
-      const KernelUse& use = *classes[i]->use;
-      if (use.share_ratio) share = share.value_or(0.0) + *use.share_ratio;
-      total_ns += static_cast<double>(use.total_ns);
-      launches += static_cast<double>(use.launches);
-      graph_launches += static_cast<double>(use.graph_launches);
-    }
-    rows.push_back({{UseShare(share)},
-                    {FormatValue(total_ns * 1e-9, "seconds")},
-                    {FormatCount(launches)},
-                    {""},
-                    {""},
-                    {FormatCount(graph_launches)},
-                    {fmt::format("and {} more", classes.size() - shown), Style::kDim}});
+    add(SumOf(classes, shown), nullptr, {fmt::format("and {} more", classes.size() - shown), Style::kDim}, "");
   }
+  std::vector<Column> columns{{"share"}, {"total"}, {"launches"}, {"median"}};
+  if (!says_why) columns.insert(columns.end(), {{"p95"}, {"in graphs"}});
+  columns.push_back({"kernel", true});
+  if (says_why) columns.push_back({"why", true});
   page.Line();
   page.Rule("Kernels");
-  page.Table({{"share"}, {"total"}, {"launches"}, {"median"}, {"p95"}, {"in graphs"}, {"kernel", true}}, rows);
+  page.Table(columns, rows);
 }
 
 void WriteMemory(TextPage& page, const ProgramUse& program) {
@@ -253,21 +266,6 @@ std::size_t CommonPath(const std::vector<const LayerUse*>& layers) {
   return 0;
 }
 
-/// "DRAM 67 %": what is used most, of its peak.
-std::string NearestPeak(const ProfileEntry& entry) {
-  constexpr std::pair<const char*, const char*> kUnits[] = {
-      {"DRAM", "dram_sol_ratio"}, {"L2", "l2_sol_ratio"}, {"L1", "l1_sol_ratio"}, {"SM", "compute_sol_ratio"}};
-  const char* nearest = nullptr;
-  double most = 0.0;
-  for (const auto& [unit, metric] : kUnits) {
-    const auto found = entry.metrics.find(metric);
-    if (found == entry.metrics.end() || found->second <= most) continue;
-    nearest = unit;
-    most = found->second;
-  }
-  return nearest == nullptr ? "n/a" : fmt::format("{} {}", nearest, Percent(most, 0));
-}
-
 void WriteLayers(TextPage& page, const Profile& profile, std::size_t most) {
   std::vector<const LayerUse*> layers;
   for (const LayerUse& use : profile.program->layers) {
@@ -288,17 +286,14 @@ void WriteLayers(TextPage& page, const Profile& profile, std::size_t most) {
                     {UseTime(use->gpu_ns)},
                     {page.Safe(use->layer.substr(common))},
                     {page.Safe(Truncate(use->kernel, kLongestRange))},
-                    {known ? NearestPeak(*entry->second) : "n/a"},
                     {known ? WhyText(page, *entry->second) : ""}});
   }
   const std::size_t folded = profile.program->layers.size() - layers.size();
-  if (folded > 0) rows.push_back({{""}, {""}, {fmt::format("and {} more", folded), Style::kDim}, {""}, {""}, {""}});
+  if (folded > 0) rows.push_back({{""}, {""}, {fmt::format("and {} more", folded), Style::kDim}, {""}, {""}});
   page.Line();
   page.Rule("Layers");
   if (common > 0) page.Line("in " + page.Safe(layers.front()->layer.substr(0, common - 3)));
-  page.Table(
-      {{"share"}, {"GPU time"}, {"layer", true, /*wraps=*/true}, {"kernel", true}, {"of peak"}, {"why", true, true}},
-      rows);
+  page.Table({{"share"}, {"GPU time"}, {"layer", true, /*wraps=*/true}, {"kernel", true}, {"why", true, true}}, rows);
 }
 
 }  // namespace
@@ -337,7 +332,7 @@ void WriteProgramSummary(TextPage& page, const Profile& profile) {
 
 void WriteProgramTables(TextPage& page, const Profile& profile, bool details) {
   const ProgramUse& program = *profile.program;
-  WriteKernels(page, ClassesByTime(profile), details ? kMostKernels : kMostRowsWithoutDetails);
+  WriteKernels(page, ClassesByTime(profile), details);
   WriteLayers(page, profile, details ? kMostRanges : kMostRowsWithoutDetails);
   WriteMemory(page, program);
   WriteRanges(page, program, details ? kMostRanges : kMostRowsWithoutDetails);

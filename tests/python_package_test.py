@@ -147,7 +147,7 @@ class TablesTest(unittest.TestCase):
 
     def test_columns_have_different_names_and_one_length(self):
         recording = sdpa()
-        for table in ("kernels", "phases", "metrics", "findings", "timeline", "nvtx", "memory", "losses"):
+        for table in ("kernels", "phases", "metrics", "findings", "timeline", "nvtx", "layers", "memory", "losses"):
             columns = getattr(_core.open(os.fsencode(SDPA), None, "best"), table)()
             names = [name for name, _, _ in columns]
             self.assertEqual(len(names), len(set(names)), names)
@@ -165,6 +165,10 @@ class TablesTest(unittest.TestCase):
     def test_a_program_has_ranges_and_a_use(self):
         recording = sdpa()
         self.assertEqual(list(recording.nvtx["path"]), ["efficient", "flash", "cudnn"])
+        self.assertEqual(list(recording.layers["layer"]), ["efficient", "flash", "cudnn"])
+        why = dict(zip(recording.layers["kernel"], recording.layers["bottleneck_evidence"]))
+        for kernel in recording.kernels.select(bottleneck="compute"):
+            self.assertRegex(why[kernel["kernel"]], "^(SM|tensor cores) [0-9]+ % of peak: near its roof$")
         self.assertAlmostEqual(recording.program["busy_ratio"], 0.583, places=3)
         self.assertIsNone(ladder().program)
         self.assertEqual(recording.device["name"], "NVIDIA H200")

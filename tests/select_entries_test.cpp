@@ -28,11 +28,21 @@ Profile Program() {
   profile.entries = {Entry(1, "gemm", ""), Entry(2, "softmax", "")};
   profile.program.emplace();
   NvtxUse step;
-  step.path = "step / attn";
+  step.path = "step 3 / attn";
+  step.layer = "step * / attn";
   step.kernels.emplace_back().case_id = 2;
   NvtxUse idle;
   idle.path = "idle";
+  idle.layer = "idle";
   profile.program->nvtx = {step, idle};
+  const auto layer = [](const char* name, std::int64_t case_id) {
+    LayerUse use;
+    use.layer = name;
+    use.case_id = case_id;
+    return use;
+  };
+  profile.program->layers = {layer("step * / attn / out", 2), layer("step * / attention", 2), layer("step * / attn", 2),
+                             layer("step * / mlp", 1)};
   return profile;
 }
 
@@ -64,12 +74,22 @@ TEST(SelectEntriesTest, WithoutASelectionAllIsKept) {
 
 TEST(SelectEntriesTest, RangesSelectTheirKernelsUnlessAllAreWanted) {
   Profile profile = Program();
-  EXPECT_EQ(SelectEntries("F.fap", {.nvtx_pattern = "attn"}, profile), std::set<std::string>{"step / attn"});
+  EXPECT_EQ(SelectEntries("F.fap", {.nvtx_pattern = "attn"}, profile), std::set<std::string>{"step 3 / attn"});
   ASSERT_EQ(profile.entries.size(), 1U);
   EXPECT_EQ(profile.entries[0].kernel, "softmax");
+  ASSERT_EQ(profile.program->layers.size(), 2U);
+  EXPECT_EQ(profile.program->layers[0].layer, "step * / attn / out");
+  EXPECT_EQ(profile.program->layers[1].layer, "step * / attn");
   profile = Program();
   EXPECT_EQ(SelectEntries("F.fap", {.nvtx_pattern = "none", .all_kernels = true}, profile), std::set<std::string>{});
   EXPECT_EQ(profile.entries.size(), 2U);
+}
+
+TEST(SelectEntriesTest, LayersOfOtherKernelsAreLeftOut) {
+  Profile profile = Program();
+  (void)SelectEntries("F.fap", {.kernel_pattern = "gemm"}, profile);
+  ASSERT_EQ(profile.program->layers.size(), 1U);
+  EXPECT_EQ(profile.program->layers[0].layer, "step * / mlp");
 }
 
 TEST(SelectEntriesTest, WhatMatchesNothingIsAnErrorThatNamesWhatThereIs) {

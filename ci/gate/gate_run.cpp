@@ -23,6 +23,7 @@ constexpr std::size_t kMostRunBytes = 3 * kLargestEvidence;
 constexpr std::size_t kLargestSource = std::size_t{1} << 30U;
 
 Thresholds ReadThresholds(std::string path) {
+  if (path == kNoThresholds) return {};
   if (path.empty()) {
     if (!fs::exists(kDefaultThresholds)) return {};
     path = kDefaultThresholds;
@@ -34,7 +35,7 @@ Thresholds ReadThresholds(std::string path) {
 GateAnswer WithSource(const GateOptions& options, GateResult result) {
   if (options.thresholds.empty() && fs::exists(kDefaultThresholds)) {
     result.notes.push_back(
-        fmt::format("limits from {} in the current folder; --thresholds FILE names others", kDefaultThresholds));
+        fmt::format("limits from {} in the current folder; --thresholds names others, or none", kDefaultThresholds));
   }
   return {std::move(result), ""};
 }

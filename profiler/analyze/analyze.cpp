@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "bottleneck.h"
 #include "call_timeline.h"
 #include "derive.h"
 #include "fa_profile/call_name.h"
@@ -20,9 +21,6 @@
 
 namespace fa_profile::analyze {
 namespace {
-
-/// Nsight Compute's rule (SpeedOfLight): a kernel that reaches 60 % of neither peak is bound by latency.
-constexpr double kBoundRatio = 0.6;
 
 /// Share of a kernel's time that may belong to no phase before a DataLoss reports it.
 constexpr double kUnattributedRatio = 0.05;
@@ -154,14 +152,6 @@ std::vector<StallShare> StallsOf(const Metrics& metrics) {
   return stalls;
 }
 
-std::string BottleneckOf(const Metrics& metrics) {
-  const auto compute = Find(metrics, "compute_sol_ratio");
-  const auto memory = Find(metrics, "memory_sol_ratio");
-  if (!compute || !memory) return {};
-  if (std::max(*compute, *memory) < kBoundRatio) return "latency";
-  return *compute >= *memory ? "compute" : "memory";
-}
-
 /// Counters by SASS instruction do not count what a CUDA graph launches: they read 0 (H200, driver 580.159.04).
 bool CountsInGraphs(std::string_view counter) { return counter.find("__sass_") == std::string_view::npos; }
 
@@ -262,7 +252,8 @@ class CaseAnalyzer {
     entry.contradictory = std::move(derived.contradictory);
     if (entry.correct() == false) DropSpeeds(entry.metrics);
     entry.stalls = StallsOf(entry.metrics);
-    entry.bottleneck = BottleneckOf(entry.metrics);
+    entry.bottleneck = BottleneckOf(entry);
+    entry.bottleneck_evidence = BottleneckEvidence(entry);
     return entry;
   }
 

@@ -179,6 +179,7 @@ void AddNvtx(const Recording& recording, const std::vector<ProfileEntry>& entrie
   for (auto& [path, node] : nodes) {  // in the order of the paths: an outer one before those inside it
     NvtxNode* const around = Around(nodes, path);
     node.use.path = path;
+    node.use.layer = LayerOf(path);
     node.use.name = around == nullptr ? path : path.substr(around->use.path.size() + kNested.size());
     node.use.level = around == nullptr ? 0 : around->use.level + 1;
     node.use.share_ratio = Ratio(node.use.gpu_ns, program.kernel_ns);

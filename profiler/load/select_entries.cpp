@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "fa_profile/error.h"
@@ -12,6 +13,8 @@
 
 namespace fa_profile::load {
 namespace {
+
+constexpr std::string_view kNested = " / ";
 
 /// Whether a loss concerns a call that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. A
 /// subject without '@' concerns all calls.
@@ -23,15 +26,23 @@ bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
          (!shapes.empty() && std::ranges::none_of(shapes, [&](const auto& s) { return s.ToString() == shape; }));
 }
 
+/// Whether a layer is another or nested in it.
+bool IsIn(const std::string& layer, const std::string& around) {
+  return layer.starts_with(around) &&
+         (layer.size() == around.size() || layer.compare(around.size(), kNested.size(), kNested) == 0);
+}
+
 /// The ranges that selection.nvtx_pattern finds. Leaves only their kernels in the profile, unless all are wanted.
 /// Throws Error: it finds none.
 std::set<std::string> FindRanges(const std::string& path, const EntrySelection& selection, Profile& profile) {
   const KernelPattern pattern(selection.nvtx_pattern, "--nvtx");
   std::set<std::string> paths;
   std::set<std::int64_t> cases;
+  std::set<std::string> layers;
   for (const NvtxUse& use : profile.program ? profile.program->nvtx : std::vector<NvtxUse>()) {
     if (!pattern.Finds(use.path)) continue;
     paths.insert(use.path);
+    layers.insert(use.layer);
     for (const NvtxKernelUse& kernel : use.kernels) cases.insert(kernel.case_id);
   }
   if (selection.all_kernels) return paths;
@@ -45,6 +56,9 @@ std::set<std::string> FindRanges(const std::string& path, const EntrySelection& 
                 "they launched none, or the recording is of an older version: measure again");
   }
   std::erase_if(profile.entries, [&](const ProfileEntry& entry) { return !cases.contains(entry.case_id); });
+  std::erase_if(profile.program->layers, [&](const LayerUse& use) {
+    return std::ranges::none_of(layers, [&](const std::string& layer) { return IsIn(use.layer, layer); });
+  });
   return paths;
 }
 
@@ -74,6 +88,11 @@ std::set<std::string> SelectEntries(const std::string& path, const EntrySelectio
   std::erase_if(profile.entries, [&](const ProfileEntry& entry) {
     return wanted.count(entry.kernel) == 0 || (!shapes.empty() && (!entry.shape || shapes.count(*entry.shape) == 0));
   });
+  if (profile.program) {
+    std::set<std::int64_t> kept;
+    for (const ProfileEntry& entry : profile.entries) kept.insert(entry.case_id);
+    std::erase_if(profile.program->layers, [&](const LayerUse& use) { return !kept.contains(use.case_id); });
+  }
   if (!selection.kernel_pattern.empty() || !shapes.empty()) {
     std::erase_if(profile.losses, [&](const DataLoss& loss) { return IsOfAnotherCall(loss, wanted, shapes); });
   }

@@ -91,6 +91,12 @@ class Recording:
         return Frame._of_core(self._core.nvtx())
 
     @functools.cached_property
+    def layers(self) -> Frame:
+        """One row per layer of a watched program and kernel that it launches, most time first. A layer: NVTX ranges whose
+        paths differ in numbers alone, ``net / layers.* / mlp``; without the ranges nested in it."""
+        return Frame._of_core(self._core.layers())
+
+    @functools.cached_property
     def memory(self) -> Frame:
         """One row per kind of copies and sets of a watched program."""
         return Frame._of_core(self._core.memory())

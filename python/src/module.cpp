@@ -314,6 +314,7 @@ void BindRecording(nb::module_& module) {
       .def("findings", [](const Profile& profile) { return ToPython(FindingTable(profile)); })
       .def("timeline", [](const Profile& profile) { return ToPython(TimelineTable(profile)); })
       .def("nvtx", [](const Profile& profile) { return ToPython(NvtxTable(profile)); })
+      .def("layers", [](const Profile& profile) { return ToPython(LayerTable(profile)); })
       .def("memory", [](const Profile& profile) { return ToPython(MemoryTable(profile)); })
       .def("losses", [](const Profile& profile) { return ToPython(LossTable(profile)); })
       .def("device", DeviceOf)

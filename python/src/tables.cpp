@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -99,6 +100,7 @@ constexpr std::array kEntryColumns = {
     Spec<Entry>{"shape", Kind::kText, [](const Entry& e) { return ShapeOf(*e); }},
     Spec<Entry>{"duration_ns", Kind::kNumber, [](const Entry& e) { return Of(e->timing, &T::median_ns); }},
     Spec<Entry>{"bottleneck", Kind::kText, [](const Entry& e) { return Text(e->bottleneck); }},
+    Spec<Entry>{"bottleneck_evidence", Kind::kText, [](const Entry& e) { return Text(e->bottleneck_evidence); }},
     Spec<Entry>{"findings", Kind::kText, [](const Entry& e) { return Text(FindingIds(*e)); }},
     Spec<Entry>{"correct", Kind::kFlag,
                 [](const Entry& e) { return e->verification ? Cell(e->verification->correct()) : Cell(); }},
@@ -216,6 +218,24 @@ constexpr std::array kNvtxColumns = {
     Spec<NvtxUse>{"launches", Kind::kCount, [](const NvtxUse& row) { return Cell(row.launches); }},
     Spec<NvtxUse>{"gpu_ns", Kind::kCount, [](const NvtxUse& row) { return Cell(row.gpu_ns); }},
     Spec<NvtxUse>{"share_ratio", Kind::kNumber, [](const NvtxUse& row) { return Maybe(row.share_ratio); }},
+};
+
+struct LayerRow {
+  const LayerUse* use;
+  const ProfileEntry* entry;  ///< null: the report has none
+};
+constexpr std::array kLayerColumns = {
+    Spec<LayerRow>{"layer", Kind::kText, [](const LayerRow& row) { return Text(row.use->layer); }},
+    Spec<LayerRow>{"kernel", Kind::kText, [](const LayerRow& row) { return Text(row.use->kernel); }},
+    Spec<LayerRow>{"launches", Kind::kCount, [](const LayerRow& row) { return Cell(row.use->launches); }},
+    Spec<LayerRow>{"gpu_ns", Kind::kCount, [](const LayerRow& row) { return Cell(row.use->gpu_ns); }},
+    Spec<LayerRow>{"share_ratio", Kind::kNumber, [](const LayerRow& row) { return Maybe(row.use->share_ratio); }},
+    Spec<LayerRow>{"bottleneck", Kind::kText,
+                   [](const LayerRow& row) { return row.entry ? Text(row.entry->bottleneck) : Cell(); }},
+    Spec<LayerRow>{"bottleneck_evidence", Kind::kText,
+                   [](const LayerRow& row) { return row.entry ? Text(row.entry->bottleneck_evidence) : Cell(); }},
+    Spec<LayerRow>{"findings", Kind::kText,
+                   [](const LayerRow& row) { return row.entry ? Text(FindingIds(*row.entry)) : Cell(); }},
 };
 
 constexpr std::array kMemoryColumns = {
@@ -380,6 +400,18 @@ Table TimelineTable(const Profile& profile) {
 
 Table NvtxTable(const Profile& profile) {
   return Build<NvtxUse>(profile.program ? profile.program->nvtx : std::vector<NvtxUse>(), kNvtxColumns);
+}
+
+Table LayerTable(const Profile& profile) {
+  std::vector<LayerRow> rows;
+  if (!profile.program) return Build<LayerRow>(rows, kLayerColumns);
+  std::map<std::int64_t, const ProfileEntry*> entries;
+  for (const ProfileEntry& entry : profile.entries) entries.try_emplace(entry.case_id, &entry);
+  for (const LayerUse& use : profile.program->layers) {
+    const auto entry = entries.find(use.case_id);
+    rows.push_back({&use, entry == entries.end() ? nullptr : entry->second});
+  }
+  return Build<LayerRow>(rows, kLayerColumns);
 }
 
 Table MemoryTable(const Profile& profile) {

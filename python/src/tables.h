@@ -42,6 +42,9 @@ Table TimelineTable(const Profile& profile);
 /// One row per NVTX range of a watched program.
 Table NvtxTable(const Profile& profile);
 
+/// One row per layer of a watched program and kernel that it launches, most time first.
+Table LayerTable(const Profile& profile);
+
 /// One row per kind of copies and sets of a watched program.
 Table MemoryTable(const Profile& profile);
 

@@ -48,7 +48,7 @@ std::string Listed(const std::vector<std::string>& names) {
   throw Error(fmt::format("{}: '{}' matches no {}, so this rule checks nothing{}", PlaceOf(thresholds, rule), pattern,
                           what, NearPattern(pattern, names)),
               Listed(names) +
-                  "; correct the pattern, remove the rule, or give other limits: --thresholds FILE (default: "
+                  "; correct the pattern or remove the rule, or give --thresholds none, or FILE (default: "
                   "ci/thresholds.yaml, if it exists)");
 }
 

@@ -283,9 +283,8 @@ function layersView(report, app) {
   const entryOf = ({kernel}) => report.entries.find((entry) => entry.kernel === kernel);
   const why = (row) => {
     const entry = entryOf(row);
-    const bound = entry && entry.json.bottleneck;
     const first = entry && entry.json.findings[0];
-    return [bound && `bound by ${bound}`, first && first.id].filter(Boolean).join(", ") || null;
+    return [entry && entry.json.bottleneck_evidence, first && first.id].filter(Boolean).join("; ") || null;
   };
   return section(
     "Layers", {id: "layers"},

@@ -13,6 +13,7 @@ namespace fa_profile::gate {
 
 /// The file of limits of a repository.
 inline constexpr const char* kDefaultThresholds = "ci/thresholds.yaml";
+inline constexpr const char* kNoThresholds = "none";
 
 /// What fa-profile gate is asked. Exactly one of candidate, pair, statics, replay and measure is given.
 struct GateOptions {
@@ -24,7 +25,7 @@ struct GateOptions {
   std::string measure;                 ///< a build that is measured and saved, not judged
   std::string baselines = kBaselines;  ///< folder of promoted baselines
   std::string suite = "ladder";        ///< of the promoted baseline
-  std::string thresholds;              ///< file; empty: kDefaultThresholds if it exists, else the initial values
+  std::string thresholds;              ///< file, or kNoThresholds; empty: kDefaultThresholds if it exists
   bool explain = false;                ///< list the limits of each case instead of judging
   std::string save;                    ///< file for the run of pairs, else for the candidate's evidence; empty: none
   int processes = 20;                  ///< timing processes of `measure`

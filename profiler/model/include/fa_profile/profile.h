@@ -178,7 +178,8 @@ struct NvtxKernelUse {
 
 /// An NVTX range, or several of the same path, and the GPU work launched inside, that of nested ranges included.
 struct NvtxUse {
-  std::string path;  ///< as in NvtxWork
+  std::string path;   ///< as in NvtxWork
+  std::string layer;  ///< as in LayerUse: the path without its numbers
   std::string name;  ///< the path without that of the row it is nested in: "attn" of "step / attn"
   int level = 0;     ///< rows of the list that it is nested in
   std::int64_t ranges = 0;
@@ -274,7 +275,8 @@ struct ProfileEntry {
   std::vector<Launch> launches;            ///< the launches of one call (or one part)
   std::optional<Occupancy> occupancy;      ///< of the longest launch
   std::vector<StallShare> stalls;
-  std::string bottleneck;  ///< "compute", "memory", "latency"; empty when unknown
+  std::string bottleneck;           ///< "compute", "memory", "latency"; empty when unknown
+  std::string bottleneck_evidence;  ///< "DRAM 71 % of peak: near its roof"; empty without a bottleneck
   std::optional<PhaseTable> phases;
   std::optional<CallTimeline> timeline;  ///< of a whole call, where it was sampled and the kernel is correct
   std::vector<Finding> findings;         ///< the weightiest first
