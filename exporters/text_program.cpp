@@ -20,9 +20,11 @@ std::string UseShare(const std::optional<double>& ratio) {
   if (!ratio) return "n/a";
   return *ratio > 0.0 && *ratio < 0.0005 ? "<0.1 %" : Percent(*ratio);
 }
-std::string WhyText(const TextPage& page, const ProfileEntry& entry) {
+std::string WhyText(const TextPage& page, const ProfileEntry& entry, bool brief) {
   std::vector<std::string> facts;
-  if (!entry.bottleneck_evidence.empty()) facts.push_back(page.Safe(entry.bottleneck_evidence));
+  if (!entry.bottleneck.empty()) {
+    facts.push_back(page.Safe(brief ? "bound by " + entry.bottleneck : entry.bottleneck_evidence));
+  }
   if (entry.phases && !entry.phases->phases.empty() && entry.phases->phases.front().name != kUnattributed) {
     const PhaseEntry& phase = entry.phases->phases.front();
     const auto share = phase.metrics.find("phase_time_ratio");
@@ -92,7 +94,7 @@ void WriteTopKernels(TextPage& page, const std::vector<const ProfileEntry*>& cla
   for (const ProfileEntry* entry : classes) {
     const bool small = entry->use->share_ratio.value_or(0.0) < kLeastTopShare;
     if (rows.size() == kTopKernels || (small && !rows.empty())) break;
-    const std::string why = WhyText(page, *entry);
+    const std::string why = WhyText(page, *entry, /*brief=*/true);
     explained |= !why.empty();
     rows.push_back({{UseShare(entry->use->share_ratio)},
                     {UseTime(entry->use->total_ns)},

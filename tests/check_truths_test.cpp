@@ -15,7 +15,7 @@ using Verdict = TruthCheck::Verdict;
 const std::string kExecuted = "smsp__sass_inst_executed";
 const std::string kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared";
 
-// A block that does alpha, then half of it beta while the others wait, then gamma; 100 samples, of which 30 wait for
+// A block that does alpha, then half of it beta while the others wait, then gamma; 100 samples; 30 of them wait for
 // beta and were found at gamma's first instruction, past the barrier.
 Recording Measured() {
   Recording recording;

@@ -1,6 +1,6 @@
 """The rules of Grafana's dashboard-linter, from its documentation, and this project's own, on the committed dashboards.
 
-Run as: python3 dashboard_lint.py ROOT. Each rule is a function that yields what is wrong. Exceptions stand in
+Run as: python3 dashboard_lint.py ROOT. Each rule is a function that yields what is wrong. Exceptions are in
 dashboards/grafana/.lint in dashboard-linter's own format, and one that is not needed is an error. What a rule must
 notice is tested in dashboards_test.py. Needs PyYAML for the exceptions.
 """

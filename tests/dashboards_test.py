@@ -148,7 +148,7 @@ class QueryCheckTest(unittest.TestCase):
 
 
 class AbsentTest(unittest.TestCase):
-    """What is not there reads n/a on every panel: no query makes a healthy zero of it."""
+    """A missing series reads n/a on every panel: no query turns it into a healthy zero."""
 
     def values(self, series, exceptions):
         found = json.loads(run(sys.executable, "generate.py", "--queries").stdout)

@@ -101,7 +101,7 @@ def alive(pid):
 
 
 class Running:
-    """One run of the demo, in a folder of its own that is also its folder for temporary data."""
+    """One run of the demo, in a separate folder that is also its folder for temporary data."""
 
     def __init__(self, *more):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fa-profile-demo-test-"))

@@ -6,6 +6,7 @@ the folders in PLAIN_TEXTS, and from comments of those in PLAIN_COMMENTS.
 Generated files have a line that renews them, and folders are explained.
 """
 
+import ast
 import fnmatch
 import itertools
 import pathlib
@@ -45,10 +46,14 @@ PLAIN_TEXTS = ("bench", "ci/gate", "cli", "dashboards", "exporters", "kernels", 
 
 # Folders and files whose comments are checked. Add one once it is clean.
 PLAIN_COMMENTS = (
-    "bench", "ci", "cli", "cmake", "dashboards", "exporters", "fa-profile", "kernels", "profiler", "python", "CMakeLists.txt",
-    "tests/CMakeLists.txt",
+    "bench", "ci", "cli", "cmake", "dashboards", "examples", "exporters", "fa-profile", "kernels", "profiler", "python", "tests",
+    "CMakeLists.txt",
 )
-COMMENT = {".cpp": "//", ".h": "//", ".cu": "//", ".cuh": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", "": "#"}
+SLASHES = (".cpp", ".h", ".cu", ".cuh", ".js")
+HASHES = (".py", ".sh", ".cmake", ".txt", ".yml", ".yaml", "")
+STARS = re.compile(r"/\*(.*?)\*/", re.DOTALL)
+# Files of blind authors and of programs, and this file, which names the phrases.
+NOT_OURS = ("tests/cheats/blind/", "tests/data/", "tests/fuzz/corpus/", "tests/docs_test.py")
 
 # Folders whose files a program wrote: each needs a line in CONTRIBUTING.md, Renew golden files.
 GENERATED = (
@@ -77,6 +82,24 @@ def tracked():
     """Names of the files under version control; [] without a checkout."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=False).stdout
     return [name for name in listed.decode().split("\0") if name]
+
+
+def comments(path):
+    """[(line number, text)] of a file's comments and, in Python, docstrings."""
+    text = path.read_text()
+    mark = "//" if path.suffix in SLASHES else "#" if path.suffix in HASHES else None
+    found = []
+    for number, line in enumerate(text.splitlines() if mark else [], 1):
+        _, has, comment = line.partition(mark)
+        if has:
+            found.append((number, comment))
+    if path.suffix in (*SLASHES, ".css"):
+        found += [(text.count("\n", 0, match.start()) + 1, match[1]) for match in STARS.finditer(text)]
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node):
+                found.append((node.body[0].lineno, ast.get_docstring(node)))
+    return found
 
 
 def expanded(pattern):
@@ -193,20 +216,31 @@ class DocsTest(unittest.TestCase):
         for name in PLAIN_COMMENTS:
             place = ROOT / name
             for path in sorted([place] if place.is_file() else place.rglob("*")):
-                if not path.is_file() or path.suffix not in COMMENT:
+                where = str(path.relative_to(ROOT))
+                if not path.is_file() or path.suffix not in (*SLASHES, *HASHES, ".css") or where.startswith(NOT_OURS):
                     continue
-                for number, line in enumerate(path.read_text().splitlines(), 1):
-                    _, mark, comment = line.partition(COMMENT[path.suffix])
-                    if mark:
-                        checked += 1
-                        self.check(f"{path.relative_to(ROOT)}:{number}", comment)
+                for number, comment in comments(path):
+                    checked += 1
+                    self.check(f"{where}:{number}", comment)
         self.assertGreater(checked, 1000)
+
+    def test_files_that_guides_name_exist(self):
+        files = tracked()
+        checked = 0
+        for name in ("CONTRIBUTING.md", "docs/architecture.md"):
+            for path in re.findall(r"[\w./{},-]*[\w}]\.(?:cpp|h|cu|cuh|py|js|cmake|yaml|yml)\b", (ROOT / name).read_text()) if files else []:
+                for one in expanded(path.removeprefix("../")):
+                    checked += 1
+                    with self.subTest(f"{name}: {one}"):
+                        self.assertTrue(fnmatch.filter(files, "*" + one.replace("NAME", "*")), "no such file")
+        self.assertTrue(not files or checked > 100, checked)
 
     def test_every_generated_file_has_a_line_that_renews_it(self):
         section = (ROOT / "CONTRIBUTING.md").read_text().partition("## Renew golden files\n")[2].partition("\n## ")[0]
         cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| ")][1:]
         patterns = [one for cell in cells for quoted in re.findall(r"`([^`]+)`", cell) for one in expanded(quoted)]
         self.assertGreater(len(patterns), 20)
+        attributes = [line for line in (ROOT / ".gitattributes").read_text().splitlines() if "linguist-generated" in line]
         files = tracked()
         for pattern in patterns if files else []:
             with self.subTest(pattern):
@@ -218,6 +252,10 @@ class DocsTest(unittest.TestCase):
             with self.subTest(name):
                 renewed = any(fnmatch.fnmatch(name, pattern) or name.startswith(pattern + "/") for pattern in patterns)
                 self.assertTrue(renewed, "CONTRIBUTING.md, Renew golden files, has no line for it")
+        for name in (name for pattern in patterns for name in (*fnmatch.filter(files, pattern), *fnmatch.filter(files, f"{pattern}/*"))):
+            with self.subTest(name):
+                folded = any(fnmatch.fnmatch(name, line.split()[0].replace("**", "*")) for line in attributes)
+                self.assertTrue(folded, ".gitattributes does not mark it as generated")
 
     def test_every_folder_is_explained(self):
         architecture = (ROOT / "docs/architecture.md").read_text()

@@ -40,7 +40,7 @@ def setUpModule():
 
 
 class Rendered(html.parser.HTMLParser):
-    """What a page would show: its tags, and the text that stands in none of the elements where nothing is looked for."""
+    """What a page would show: its tags, and the text outside the elements where nothing is looked for."""
 
     def __init__(self, text):
         super().__init__()

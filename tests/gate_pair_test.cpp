@@ -223,7 +223,7 @@ TEST_F(GatePairTest, RecordingsHaveTheCountersThatRulesName) {
 
 TEST_F(GatePairTest, EqualMachineCodeIsNotTimed) {
   for (const char* const kernel : {"mma", "wmma"}) Head(kernel) = knobs_["base"]["kernels"][kernel];
-  Head("mma")["factor"] = 2.0;  // which nobody is to see
+  Head("mma")["factor"] = 2.0;  // which must not be shown
   const GateResult result = Run();
   EXPECT_EQ(result.verdict, Verdict::kPass) << result.headline;
   EXPECT_EQ(Log("timing").size(), 0U);

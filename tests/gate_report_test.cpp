@@ -77,7 +77,7 @@ TEST(GateReportTest, ReportsEqualTheGoldenFiles) {
   ExpectGolden("tests/data/golden/gate.sarif", GateSarif(result));
   ExpectGolden("tests/data/golden/gate_junit.xml", GateJunit(result));
   ExpectGolden("tests/data/golden/gate.json", GateJson(result));
-  // Which commit built the test is no part of what is reviewed.
+  // The commit that built the test is not part of the review.
   ExpectGolden("tests/data/golden/gate.prom", std::regex_replace(prom::GateTextfile(GateStateOf(result)),
                                                                  std::regex("commit=\"[^\"]*\""), "commit=\"COMMIT\""));
   ExpectGolden("tests/data/golden/gate_static.md", GateMarkdown(sample::Static(), kRate));

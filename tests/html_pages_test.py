@@ -63,7 +63,7 @@ class Pages(unittest.TestCase):
         return self.write(name, "report", recording)
 
     def forged(self, name, source, *statements):
-        """The page of a recording that somebody changed with SQL."""
+        """The page of a recording that was changed with SQL."""
         if not (self.folder / f"{name}.fap").exists():
             own = self.folder / f"{source}.fap"
             forge(own if own.exists() else ROOT / "recordings" / own.name, self.folder / f"{name}.fap", *statements)

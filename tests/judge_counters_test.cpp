@@ -64,7 +64,7 @@ TEST(JudgeCountersTest, ACounterMustMoveMoreThanItDoesForEqualCode) {
   Scenario scenario = Measured(kTooShort);
   scenario.Record(1, {{key, 100'000}}, {{key, 100'800}});
   EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
-  scenario.Record(1, {{key, 100'300}}, {{key, 100'950}});  // a range of 300, three of which are 900
+  scenario.Record(1, {{key, 100'300}}, {{key, 100'950}});  // a range of 300, three times that is 900
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
   scenario.Record(6, {{key, 100'000}}, {{key, 100'950}});
   EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);

@@ -144,7 +144,7 @@ TEST(JudgePairedTest, TheSecondStageNeedsPairsForItsLevel) {
 
 TEST(JudgePairedTest, MoreSuspectsNeedMoreEvidence) {
   // One of ten new pairs is not over the limit, by little: two of 1024 choices of signs give as much. That is enough
-  // for one kernel, not for one of eight suspects of which the others are not confirmed (Holm).
+  // for one kernel, not for one of eight suspects when the others are not confirmed (Holm).
   const auto first = [](std::size_t kernels) {
     Scenario scenario;
     for (std::size_t i = 1; i < kernels; ++i) scenario.AddCase(std::string("k").append(std::to_string(i)));

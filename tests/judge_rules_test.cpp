@@ -219,7 +219,7 @@ TEST(JudgeRulesTest, TheHeadlineNamesABrokenMaximumOfUnchangedCode) {
   EXPECT_TRUE(Has(verdict.headline, " (owner ada: sla) (t.yaml:9)")) << verdict.headline;
   EXPECT_FALSE(Has(verdict.headline, "42.5 -> 42.5")) << verdict.headline;
   EXPECT_TRUE(HasLine(verdict.why, "above the maximum of 40.0 %"));
-  // A limit of the duration that was broken is no slowdown.
+  // A duration above its limit is not a slowdown.
   scenario.thresholds.rules[0] = ThresholdRule();
   scenario.thresholds.rules[0].metric = kDuration;
   scenario.thresholds.rules[0].maximum = 90e-6;

@@ -207,7 +207,7 @@ TEST(JudgeTest, AMissingVerificationIsInconclusiveWhereTheBaseHasOne) {
   Scenario scenario = Measured({});
   scenario.Candidate().verification.reset();
   EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
-  scenario.Candidate().verification = Verification{};  // no draw is no verification
+  scenario.Candidate().verification = Verification{};  // without a draw nothing was verified
   EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
   EXPECT_FALSE(scenario.Of().incorrect);
   scenario.Base().verification.reset();
@@ -251,7 +251,7 @@ TEST(JudgeTest, ANewSpillIsARegression) {
   EXPECT_EQ(spill.tier, 0);
   EXPECT_EQ(scenario.Of().headline, spill.reason);
   EXPECT_TRUE(HasLine(scenario.Of().why, spill.reason)) << All(scenario.Of().why);
-  // As much as before is no news, less is better, more is worse.
+  // The same is not reported, less is better, more is worse.
   scenario.Base().code[0].spill_bytes = 4;
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
   scenario.Base().code[0].spill_bytes = 8;

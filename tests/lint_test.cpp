@@ -242,7 +242,7 @@ TEST(LintTest, ABarrierPerRowIsAFindingAndOnePerTileIsNot) {
     lines[2] = tile;
     EXPECT_EQ(Ids(Lint(Kernel(lines))), kNone);
   }
-  // One that only arrives, and one outside all loops, wait for nobody.
+  // One that only arrives, and one outside all loops, do not wait.
   EXPECT_EQ(Ids(Lint(Kernel({{"BAR.ARV", "0x0, 0x80"}, {"BRA", "0x0", "@P0"}, {"BAR.SYNC", "0x0"}, {"EXIT"}}))), kNone);
 }
 

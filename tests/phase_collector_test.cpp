@@ -39,7 +39,7 @@ class PhaseCollectorTest : public testing::Test {
     Collect();
     return Sampling().period_cycles;
   }
-  // Without those of SASS metrics, of which the fake chip has one.
+  // Without SASS metrics; the fake chip has one of them.
   std::vector<DataLoss> Losses() const {
     std::vector<DataLoss> losses = built_.recording.losses;
     std::erase_if(losses, [](const DataLoss& loss) { return loss.kind == "metric_unavailable"; });

@@ -199,7 +199,7 @@ TEST(PhasesTest, DuplicateStallReasonsAreNotCountedTwice) {
   EXPECT_DOUBLE_EQ(Phase(table, "qk").stalls[0].ratio, 0.5);
 }
 
-/// A loop of one FFMA in qk, then softmax, of which nothing but the skid of qk's branch was sampled much.
+/// A loop of one FFMA in qk, then softmax, where nothing but the skid of qk's branch was sampled much.
 std::vector<DeviceFunction> LoopThenSoftmax() {
   return {MakeFunction({
       {"", "FFMA", "R1,R1,R2,R2", {"qk(int)", "Kernel(P)"}},        // 0
@@ -533,7 +533,7 @@ TEST(PhasesTest, AnIncorrectKernelHasSharesAndNoTimes) {
   for (const auto& [id, value] : qk.metrics) EXPECT_NE(FindPhaseMetric(id)->unit, "seconds") << id;
 }
 
-/// Two kernels, each launched by a part of its own.
+/// Two kernels, each launched by its own part.
 Recording TwoParts() {
   DeviceFunction second = SerialSoftmax();
   second.id = 2;

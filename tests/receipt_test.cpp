@@ -112,7 +112,7 @@ TEST(ReceiptTest, ACertificateWithWrongResultsIsNone) {
   }
 }
 
-// The same case with and without its weak tolerance: each is held against a measurement of its own.
+// The same case with and without its weak tolerance: each is compared with its own measurement.
 TEST(ReceiptTest, ACaseIsComparedWithOneOfItsTolerance) {
   Receipt given = Sample();
   given.cases.push_back(given.cases[0]);

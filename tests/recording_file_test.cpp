@@ -105,6 +105,11 @@ TEST_F(RecordingFileTest, ReadsAFileOfVersion1WithoutCode) {
   ReadError(Path());
 }
 
+TEST_F(RecordingFileTest, TheFuzzersSeedsAreOfThisVersion) {
+  const Recording read = RecordingReader(FA_PROFILE_TEST_DATA "/../fuzz/corpus/recording/good/one.fap").Load({});
+  EXPECT_EQ(read.schema_version, kRecordingSchemaVersion) << "CONTRIBUTING.md, Tests, says how to renew them";
+}
+
 TEST_F(RecordingFileTest, ReadsAFileOfVersion2WithoutAProgramsWork) {
   const Recording read =
       RecordingReader(FA_PROFILE_TEST_DATA "/../fuzz/corpus/recording/good/version-2/one.fap").Load({.cubins = true});

@@ -289,7 +289,7 @@ TEST_F(StaticEvidenceTest, NewSpillsAndPrintfAreRegressions) {
   EXPECT_EQ(Blocking(spills), std::set<std::string>{"spill_bytes"});
   EXPECT_EQ(Blocking(JudgeBuilds(base_with_log, spilling_with_log)),
             (std::set<std::string>{"compiler_warnings", "spill_bytes"}));
-  // Without the base's log nobody knows which warnings are new.
+  // Without the base's log it is not known which warnings are new.
   EXPECT_EQ(Blocking(JudgeBuilds(base, spilling_with_log)), std::set<std::string>{"spill_bytes"});
   EXPECT_EQ(Blocking(JudgeBuilds(spilling_with_log, base_with_log)), std::set<std::string>{});
 

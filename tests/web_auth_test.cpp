@@ -43,7 +43,7 @@ double CpuSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// What is logged while it lives. To be read once nobody logs any more.
+/// What is logged while it lives. Read it once logging has ended.
 class Log {
  public:
   Log() {
@@ -258,7 +258,7 @@ TEST_F(PasswordCheckerTest, AnUnknownUserTakesAsLongAsAWrongPassword) {
 TEST_F(PasswordCheckerTest, ARememberedPasswordIsRefusedForARemovedUser) {
   const std::string hash = BcryptOf("secret", 4);
   EXPECT_EQ(Ask({{"alice", hash}, {"bob", hash}}, {"alice", "secret"}), PasswordAnswer::kRight);
-  const PasswordChecker::Users left{{"bob", hash}};  // whose hash stands in for the unknown name
+  const PasswordChecker::Users left{{"bob", hash}};  // whose hash replaces that of the unknown name
   EXPECT_EQ(checker_.Remembered({checker_, left, {"alice", "secret"}}), PasswordAnswer::kWrong);
 }
 

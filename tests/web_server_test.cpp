@@ -282,7 +282,7 @@ TEST(WebServerTest, OverTheLimitNewConnectionsAreRefusedAndOldOnesServed) {
     busy.back().Get("/large");
   }
   ASSERT_TRUE(Becomes([&] { return server.counts().by_status[200] == 4; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // their patience is nobody's business: they are served
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // they wait, and are served
   EXPECT_EQ(Get(server.port(), "/").status, 0);
   for (Client& client : busy) EXPECT_EQ(client.Read().body.size(), kLarge->size());
 }

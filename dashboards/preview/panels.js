@@ -16,7 +16,7 @@ const shown = (panel, value) => format(value, defaults(panel).unit, defaults(pan
 const last = values => values.at(-1);
 const byName = (a, b) => a.name.localeCompare(b.name, 'en', {numeric: true});
 
-// What is not drawn is said.
+// A panel that is not drawn says why.
 function note(body, text) {
   body.closest('.panel').querySelector('.note').textContent = text;
 }

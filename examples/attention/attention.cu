@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(kThreads) VarlenAttention(Arguments args) {
   if (row < keys) epilogue<kPairs>(args.tensors.o + q_row, state, o, lane);
 }
 
-// From here on: what fa-profile is told.
+// From here on: what fa-profile needs to know.
 enum Parameter { kTokens, kBatch, kHeads, kKvHeads, kHeadDim, kCausal };
 enum Tensor { kQ, kK, kV, kCuSeqlens, kO };
 

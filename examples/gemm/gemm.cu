@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kThreads, 4) Gemm(const Bf16* a, const Bf16* b
   store_tile(tile, sums, c, m, n, row, col, warp_row, warp_col);
 }
 
-// From here on: what fa-profile is told.
+// From here on: what fa-profile needs to know.
 enum Parameter { kM, kN, kK };
 enum Tensor { kA, kB, kC };
 

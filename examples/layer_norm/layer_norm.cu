@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
   normalise(x, gamma, beta, y, cols, mean, rsqrtf(variance + kEpsilon));
 }
 
-// From here on: what fa-profile is told.
+// From here on: what fa-profile needs to know.
 enum Parameter { kRows, kCols };
 enum Tensor { kX, kGamma, kBeta, kY };
 

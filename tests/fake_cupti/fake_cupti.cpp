@@ -17,7 +17,7 @@
 
 namespace {
 
-std::string the_holder;  // empty: nobody has subscribed
+std::string the_holder;  // empty: no subscriber
 CUpti_CallbackFunc the_callback = nullptr;
 void* the_user = nullptr;
 
@@ -54,7 +54,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFun
     Print("refused");
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
-  the_holder = user == nullptr ? "the program" : "fa-profile";  // which alone has data of its own
+  the_holder = user == nullptr ? "the program" : "fa-profile";  // the only one with its own data
   the_callback = callback;
   the_user = user;
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&the_holder);

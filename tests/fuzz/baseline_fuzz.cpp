@@ -1,4 +1,4 @@
-// Text that is no baseline gives an Error with a hint and nothing else. A fuzzer does not guess a hash, so each input
+// Text that is not a baseline gives an Error with a hint and nothing else. A fuzzer does not guess a hash, so each input
 // is tried a second time with its receipt made to fit: what stands behind it must not be trusted either.
 
 #include <cstddef>

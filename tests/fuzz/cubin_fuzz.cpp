@@ -1,4 +1,4 @@
-// Bytes that are no cubin give an Error with a hint and nothing else: no crash, no endless loop, no memory without
+// Bytes that are not a cubin give an Error with a hint and nothing else: no crash, no endless loop, no memory without
 // bound. What is read lies inside the file.
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Text that is no evidence gives an Error with a hint and nothing else: no crash, no endless loop, no memory without
+// Text that is not evidence gives an Error with a hint and nothing else: no crash, no endless loop, no memory without
 // bound. What is accepted keeps its promises, and is written and read again as the same.
 
 #include <cmath>

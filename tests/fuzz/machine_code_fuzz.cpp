@@ -1,4 +1,4 @@
-// Whatever the bytes: what is found lies in them, what is unpacked is as large as announced, and each image is either
+// Whatever the bytes: what is found is in them, what is unpacked is as large as announced, and each image is either
 // read or has a reason.
 
 #include <cstddef>

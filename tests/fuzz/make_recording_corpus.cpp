@@ -58,7 +58,7 @@ void WriteCode(store::RecordingWriter& writer, int cases) {
                         .call_ns = id % 2 != 0 ? std::optional(1234.5) : std::nullopt};
     SassCounting counting{.id = id, .case_id = id, .part = sampling.part};
     for (std::uint32_t i = 0; i < instructions; ++i) {
-      if (i == 4) continue;  // what is not a neighbour begins a row
+      if (i == 4) continue;  // a case that is not a neighbour begins a row
       if (i < 140) {
         sampling.samples.push_back({id, i * 16, {{"selected", i + 1}, {"long_scoreboard_not_issued", i * 5}}});
       }
@@ -148,8 +148,9 @@ void WriteEverything(store::RecordingWriter& writer, int cases) {
                              .calls_a_burst = 300,
                              .calls_a_graph = 100,
                              .sets = 3,
-                             .instructions = 1e6,
-                             .timed_instructions = 1e5});
+                             .verified = {.instructions = 1e6, .fp64_cycles = 7, .l2_sectors = 4096},
+                             .timed = {.instructions = 1e5, .dram_sectors = 2},
+                             .conditions = "fp16; 16.8 MB of tensors a call, warm in L2"});
     }
     writer.Write(Timing{.case_id = id, .method = "graph replay", .durations_ns = {1000.5, 999, 1003, 998.25, 1200}});
     writer.Write(Launch{.id = id,

@@ -1,4 +1,4 @@
-// Text that is no run of pairs gives an Error with a hint and nothing else: no crash, no memory without bound. What is
+// Text that is not a run of pairs gives an Error with a hint and nothing else: no crash, no memory without bound. What is
 // accepted is written and read again as the same.
 
 #include <cstddef>

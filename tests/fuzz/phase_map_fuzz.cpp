@@ -1,4 +1,4 @@
-// Text that is no phase map gives an Error and nothing else: no crash, no endless loop, no memory without bound. What
+// Text that is not a phase map gives an Error and nothing else: no crash, no endless loop, no memory without bound. What
 // is accepted keeps its promises: every phase has a name and something that belongs to it, and no two phases share a
 // name.
 

@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(kThreads) CoalescedKernel(const float* from, f
   to[i] = from[i] + 1.0F;
 }
 
-// Thread i takes row i of one column: 32 sectors of which 4 bytes each are used. Stores stay coalesced.
+// Thread i takes row i of one column: 32 sectors, 4 bytes used of each. Stores stay coalesced.
 __global__ void __launch_bounds__(kThreads) UncoalescedKernel(const float* from, float* to) {
   const int i = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
   const int row = i % kRows;

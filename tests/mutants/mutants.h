@@ -15,6 +15,6 @@ cudaError_t LaunchSpills(void* memory);            // local memory: spills
 cudaError_t LaunchWmmaOnLocal(void* memory);       // WMMA in the source, none in the code
 cudaError_t LaunchTinyGrid(void* memory);          // latency-bound: two blocks
 cudaError_t LaunchMufuBound(void* memory);         // exponentials at the limit of their pipe
-cudaError_t LaunchOccupancyMatters(void* memory);  // low occupancy, and latency nobody hides
+cudaError_t LaunchOccupancyMatters(void* memory);  // low occupancy, and latency that nothing hides
 cudaError_t LaunchOccupancyIsEnough(
     void* memory);  // no finding about occupancy: one block an SM feeds the tensor cores

@@ -1,5 +1,5 @@
 // Rung 5 taken apart. Its phases hand on everything through shared memory. So a phase can be left out without the
-// compiler removing more than that: it is told that the tile's contents are unknown.
+// compiler removing more than that: it must assume that the tile's contents are unknown.
 #include <cstdint>
 #include <functional>
 

@@ -47,7 +47,7 @@ __device__ __forceinline__ void Pin(T& registers) {
   }
 }
 
-// What the clock has told this warp, beside what the rung's own phases are told.
+// Clock reads of this warp, with those of the rung's own phases.
 template <class T>
 struct Place : fa_profile::Place {
   Stopwatch<T::kClocks, kLaps> watch = Stopwatch<T::kClocks, kLaps>::Started();

@@ -1,7 +1,7 @@
 // A program that takes something from itself after its first launches, or leaves a process behind: `limited_program
 // MODE`. It ends with 11, and prints what its kernels computed.
 //   as, fsize, nofile   leaves itself little address space, no byte more in a file, no file descriptor
-//   daemon              starts a process in a session of its own that uses the GPU for about 3 s longer
+//   daemon              starts a process in a new session that uses the GPU for about 3 s longer
 #include <cuda_runtime.h>
 #include <dirent.h>
 #include <sys/resource.h>
@@ -77,7 +77,7 @@ rlim_t HighestDescriptor() {
   return static_cast<rlim_t>(highest);
 }
 
-// Twice forked, and before CUDA: a process like any other, that nobody waits for.
+// Twice forked, and before CUDA: a process like any other, without a parent that waits for it.
 void StartDaemon() {
   const pid_t child = fork();
   if (child != 0) {

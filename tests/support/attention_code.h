@@ -95,7 +95,7 @@ inline std::vector<Line> WarpgroupAttention() {
   };
 }
 
-/// MmaAttention() with Q K^T in a loop of its own, `condition` at its end: "R60, 0x4" makes four rounds, as many as
+/// MmaAttention() with Q K^T in a separate loop, `condition` at its end: "R60, 0x4" makes four rounds, as many as
 /// there are products P V.
 inline std::vector<Line> RolledAttention(const std::string& comparison, const std::string& condition) {
   std::vector<Line> lines = MmaAttention();
@@ -223,7 +223,7 @@ inline std::vector<Line> MmaBackward() {
   };
 }
 
-/// The same with warpgroup matrix instructions: all factors lie in shared memory, where P and dS are put.
+/// The same with warpgroup matrix instructions: all factors are in shared memory, where P and dS are put.
 inline std::vector<Line> WarpgroupBackward() {
   return {
       {"", "MOV", "R50, RZ", {}},                                         // 0

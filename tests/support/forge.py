@@ -1,4 +1,4 @@
-"""Recordings as somebody else could have made them: any change, with checksums that hold."""
+"""Recordings as another program could have made them: any change, with checksums that hold."""
 
 import shutil
 import sqlite3

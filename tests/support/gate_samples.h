@@ -238,7 +238,7 @@ inline gate::GateResult WithTexts(gate::GateResult result, const std::string& te
   return result;
 }
 
-/// Texts that somebody could hide in the name of a kernel. Each says OWNED where it would do something; in the octal
+/// Texts that an attacker could hide in the name of a kernel. Each says OWNED where it would do something; in the octal
 /// escapes three digits are taken, so that a letter may follow.
 inline std::vector<std::string> HostileTexts() {
   return {

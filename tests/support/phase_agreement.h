@@ -98,7 +98,7 @@ constexpr bool IsSetAside(std::string_view variant) {
   return (hash >> 16U & 1U) != 0U;
 }
 
-/// Nearest ranks of values, of which small ones are bad.
+/// Nearest ranks of values; small values are bad.
 struct LowDistribution {
   double median = 0.0;
   double tenth_percentile = 0.0;

@@ -151,7 +151,7 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
   for (std::int64_t id = 1; id <= 2; ++id) {
     CounterConfig config{.id = id * 7, .chip = any.Text(), .passes = any.Int(), .metrics = {}};
     for (std::uint64_t i = 0; i < 20 * (2 - static_cast<std::uint64_t>(id)); ++i) {
-      config.metrics.push_back("metric" + std::to_string(any.Below(40)));  // one may stand twice
+      config.metrics.push_back("metric" + std::to_string(any.Below(40)));  // one may occur twice
     }
     r.configs.push_back(config);
     CounterImage image{.id = id * 3, .config_id = config.id, .bytes = std::vector<std::uint8_t>(any.Below(100'000))};

@@ -13,7 +13,7 @@ from support.processes import LONG, free_port, wait_for
 
 
 class RunningServe:
-    """A running exporter with a spool and a state of its own."""
+    """A running exporter with its own spool and state."""
 
     def __init__(self, program, folder, *options, spool=True, nvml=False, port=None, interval="200ms", **process):
         self.folder = pathlib.Path(folder)

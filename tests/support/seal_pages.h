@@ -34,7 +34,7 @@ inline void SealPages(std::span<std::uint8_t> file) {
 }
 
 /// Cuts what is left of a last page, writes the number of pages into the header, and seals: the file is then refused
-/// for nothing but what stands in its pages.
+/// only for the content of its pages.
 inline void MakeWhole(std::vector<std::uint8_t>& file) {
   const std::size_t page_size = PageSize(file);
   if (page_size == 0) return;

@@ -1,5 +1,5 @@
 // Preloaded into a program (LD_PRELOAD): the file $SET_CLOCK holds by how many seconds its time of day is ahead, and
-// then by how many the clock that nobody can set is: time that passes. With $END_AT_START the program is sent SIGTERM
+// then by how many the clock that cannot be set is: time that passes. With $END_AT_START the program is sent SIGTERM
 // before its main().
 #include <dlfcn.h>
 

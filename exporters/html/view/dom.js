@@ -74,7 +74,7 @@ function withTip(element, title, rows) {
   return element;
 }
 
-/** What `draw` returns. Where it fails, a text that says so: the rest of the page is still there. */
+/** What `draw` returns. Where it fails, an error message: the rest of the page is still there. */
 function attempt(what, draw) {
   try {
     return draw();

@@ -1,7 +1,5 @@
 #include "fa_profile/launch_gate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -12,7 +10,6 @@
 
 #include "fa_profile/notice.h"
 #include "fa_profile/quiet_writes.h"
-#include "fa_profile/stack_room.h"
 
 namespace fa_profile::collect {
 namespace {
@@ -23,9 +20,6 @@ constexpr std::chrono::milliseconds kBetweenLooks{10};
 constexpr double kIdleBeforeLeavingSeconds = 4.0;
 // A look at a launch, which is then not measured, takes less.
 constexpr std::int64_t kShortestMeasuringNs = 100'000;
-
-// CUPTI would overflow it.
-bool IsOnSmallStack() noexcept { return StackRoom().value_or(kLeastStackRoom) < kLeastStackRoom; }
 
 }  // namespace
 
@@ -67,10 +61,10 @@ LaunchGate::Way LaunchGate::Enter(const LaunchCall& call) noexcept {
     return Way::kPasses;
   }
   sampling_end_.OnLaunch();
-  WarnOfSmallStack();
+  if (SmallStacks::IsHere() && program_.api.sampling() != ProgramApi::Sampling::kOff) small_stacks_.Warn();
   const bool counts = CountsLaunches() && program_.api.Records();
   if (counts) Count(call, 1);
-  if (sampling_end_.due() && program_.api.Records() && !IsOnSmallStack()) EndSamplingAtLaunch();
+  if (sampling_end_.due() && program_.api.Records() && !SmallStacks::IsHere()) EndSamplingAtLaunch();
   const bool selected = measuring_ != Measuring::kNothing && Selects(call);
   if (measuring_ == Measuring::kNothing || (recording_ == Recording::kOpen && !MeasuresLocked())) {
     const bool asks = measuring_ != Measuring::kNothing && program_.filter.asks();
@@ -109,25 +103,11 @@ LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
   return LaunchUse::kNone;
 }
 
+// CUPTI would overflow a small one.
 bool LaunchGate::HasStack(bool selected) {
-  if (!IsOnSmallStack()) return true;
-  if (selected) ++without_stack_;
+  if (!SmallStacks::IsHere()) return true;
+  if (selected) small_stacks_.OnSkipped();
   return false;
-}
-
-// PC sampling may do so in the driver's call itself, and cannot be ended here: a notice names the cure beforehand.
-void LaunchGate::WarnOfSmallStack() noexcept {
-  if (warned_of_stack_ || !IsOnSmallStack()) return;
-  warned_of_stack_ = true;
-  try {
-    if (program_.api.sampling() == ProgramApi::Sampling::kOff) return;
-    Notice(
-        fmt::format("a thread with {} KiB of stack left launches: CUPTI's PC sampling may need more, and the program "
-                    "would end by SIGSEGV; --phases off does not sample",
-                    StackRoom().value_or(0) >> 10U));
-  } catch (const std::exception&) {
-    return;
-  }
 }
 
 LaunchUse LaunchGate::Begin(const LaunchCall& call, const std::string& key, bool selected) {
@@ -173,7 +153,7 @@ LaunchUse LaunchGate::Unroll(const LaunchCall& call, GraphNodes& graph) {
 
 bool LaunchGate::MayTake(std::size_t index, const GraphNodes::Node& node) {
   if (node.call.symbol == nullptr) return false;
-  if (program_.filter.asks() && (index >= selected_nodes_.size() || !selected_nodes_[index])) return false;
+  if (program_.filter.asks() && (index >= unrolled_.selected.size() || !unrolled_.selected[index])) return false;
   if (!instructions_.waits()) return counters_.MayTake(node.call, node.key);
   return instructions_.IsDue(node.key) && counters_.IsPlace(node.call, node.key);
 }
@@ -182,7 +162,7 @@ void LaunchGate::LaunchNode(GraphNodes& graph, std::size_t index, bool recorded)
   const GraphNodes::Node& node = graph.nodes()[index];
   const LaunchUse use = BeginNode(index, node);
   if (node.call.symbol != nullptr && use != LaunchUse::kMeasured) {
-    if (!recorded) ++unrolled_nodes_;
+    if (!recorded) ++unrolled_.unseen;
     if (recorded && CountsLaunches()) Count(node.call, 1);
   }
   if (use == LaunchUse::kNone) return graph.Launch(index);
@@ -242,11 +222,11 @@ bool LaunchGate::Selects(const LaunchCall& call) {
   try {
     const std::shared_ptr<GraphNodes> graph = call.symbol == nullptr ? program_.api.NodesOf(call) : nullptr;
     if (graph == nullptr) return program_.filter.Takes(call);
-    selected_nodes_.clear();
+    unrolled_.selected.clear();
     for (const GraphNodes::Node& node : graph->nodes()) {
-      selected_nodes_.push_back(node.call.symbol != nullptr && program_.filter.Takes(node.call));
+      unrolled_.selected.push_back(node.call.symbol != nullptr && program_.filter.Takes(node.call));
     }
-    return std::ranges::find(selected_nodes_, true) != selected_nodes_.end();
+    return std::ranges::find(unrolled_.selected, true) != unrolled_.selected.end();
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -288,7 +268,7 @@ void LaunchGate::GiveUp(const char* why) noexcept {
 
 void LaunchGate::AddMeasuringTime(std::int64_t began_ns) {
   const std::int64_t elapsed_ns = program_.api.NowNs() - began_ns;
-  if (counters_.planned() && elapsed_ns >= kShortestMeasuringNs) measuring_ns_ += elapsed_ns;
+  if (counters_.planned() && elapsed_ns >= kShortestMeasuringNs) alone_.total_ns += elapsed_ns;
 }
 
 // From here on nothing runs alone. CUPTI's own work captures nothing, here and below.
@@ -485,20 +465,16 @@ std::vector<DataLoss> LaunchGate::Finish() {
   std::ranges::move(counters_.Losses(candidates), std::back_inserter(losses));
   std::ranges::move(counts_.Losses(), std::back_inserter(losses));
   std::ranges::move(program_.filter.Losses(), std::back_inserter(losses));
+  std::ranges::move(small_stacks_.Losses(), std::back_inserter(losses));
   if (const std::int64_t busy = program_.idle.failed(); busy > 0) {
     losses.push_back({"launch_not_measured", "launches while the GPU was busy with other work",
                       "to measure one, the GPU must become idle within 0.2 s (1.6 s after several tries)", busy});
-  }
-  if (without_stack_ > 0) {
-    losses.push_back({"launch_not_measured", "launches on a small stack",
-                      fmt::format("to measure one, its thread must have {} KiB of stack left", kLeastStackRoom >> 10U),
-                      without_stack_});
   }
   return losses;
 }
 
 std::int64_t LaunchGate::measured_launches() const {
-  return counters_.ranges() + counters_.replayed_launches() + instructions_.counted_launches() + unrolled_nodes_;
+  return counters_.ranges() + counters_.replayed_launches() + instructions_.counted_launches() + unrolled_.unseen;
 }
 
 }  // namespace fa_profile::collect

@@ -14,6 +14,7 @@
 #include "fa_profile/launch_counts.h"
 #include "fa_profile/measured_program.h"
 #include "fa_profile/sampling_end.h"
+#include "fa_profile/small_stacks.h"
 
 namespace fa_profile::collect {
 
@@ -97,7 +98,7 @@ class LaunchGate {
   std::int64_t measured_launches() const;
   std::int64_t replayed_launches() const { return counters_.replayed_launches(); }
   /// The time in which launches were measured since the last call.
-  std::int64_t TakeMeasuringNs() { return measuring_ns_.exchange(0); }
+  std::int64_t TakeMeasuringNs() { return alone_.total_ns.exchange(0); }
 
  private:
   using Lock = std::unique_lock<GateLock>;
@@ -108,7 +109,13 @@ class LaunchGate {
   struct Alone {
     enum class By { kNobody, kCounterRound, kInstructionRound } by = By::kNobody;
     std::int64_t began_ns = 0;
-    int nested = 0;  // launches entered in it by its own thread
+    int nested = 0;                          // launches entered in it by its own thread
+    std::atomic<std::int64_t> total_ns = 0;  // of all such launches since TakeMeasuringNs()
+  };
+  // The graph whose nodes are launched in its place.
+  struct Unrolled {
+    std::vector<bool> selected;  // by node, where the filter asks
+    std::int64_t unseen = 0;     // kernels of all such graphs, neither measured nor recorded
   };
   // What a launch of a thread that is known has to do. Read without the lock.
   enum class Shortcut { kNone, kCount };
@@ -117,7 +124,6 @@ class LaunchGate {
   bool TakesShortcut(const LaunchCall& call) noexcept;
   LaunchUse TryAlone(const LaunchCall& call, bool selected) noexcept;
   bool HasStack(bool selected);
-  void WarnOfSmallStack() noexcept;
   LaunchUse Begin(const LaunchCall& call, const std::string& key, bool selected);
   void EndAlone() noexcept;
   LaunchUse BeginGraph(LaunchCall call, bool selected);
@@ -149,13 +155,9 @@ class LaunchGate {
   Recording recording_ = Recording::kAwaitsLaunch;
   Measuring measuring_ = Measuring::kAll;
   Alone alone_;
-  std::vector<bool> selected_nodes_;  // of the graph that is being launched, where the filter asks
+  Unrolled unrolled_;
   std::set<const void*> capturing_;
-  bool warned_of_stack_ = false;
-  std::int64_t without_stack_ = 0;  // launches that were not measured because their thread's stack is small
-  std::int64_t unrolled_nodes_ =
-      0;  // kernels that were launched in the place of their graph, neither measured nor recorded
-  std::atomic<std::int64_t> measuring_ns_ = 0;
+  SmallStacks small_stacks_;
 };
 
 }  // namespace fa_profile::collect
