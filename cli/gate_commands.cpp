@@ -81,8 +81,8 @@ void AddQuestion(CLI::App& gate, GateArguments& arguments) {
                            ->type_name("FOLDER"));
   rows.For(kCandidate,
            gate.add_option("--suite", options.suite, "Suite of the promoted baseline")->capture_default_str());
-  rows.Exclude({.option = {"--baselines"}, .beside = {"--baseline"}});
-  rows.Exclude({.option = {"--suite"}, .beside = {"--baseline"}});
+  rows.Exclude({.option = {"--baselines"}, .with = {"--baseline"}});
+  rows.Exclude({.option = {"--suite"}, .with = {"--baseline"}});
   rows.For(
       kQuestions,
       gate.add_option("--pair", options.pair,
@@ -133,7 +133,7 @@ void AddReports(CLI::App& gate, GateArguments& arguments) {
   for (const char* const report : {"--strict", "--markdown", "--sarif", "--junit", "--json", "--html", "--textfile",
                                    "--annotations", "--summary"}) {
     arguments.rows.For(kVerdicts, {report}, "there is a verdict only of two builds");
-    arguments.rows.Exclude({.option = {report}, .beside = {"--explain"}});
+    arguments.rows.Exclude({.option = {report}, .with = {"--explain"}});
   }
 }
 
@@ -223,9 +223,8 @@ void AddGateSample(CLI::App& app, Invocation& invocation) {
   sample.group("");  // a part of gate --pair: --help does not list it
   rows.For(kBoth,
            sample.add_option("--kernel", job.kernels.pattern, "Only kernels whose id matches this regular expression"));
-  rows.For(kLadder,
-           sample.add_option("--kernel-lib", job.kernels.libraries, "A kernel library of your own (repeatable)")
-               ->allow_extra_args(false));
+  rows.For(kLadder, sample.add_option("--kernel-lib", job.kernels.libraries, "Your own kernel library (repeatable)")
+                        ->allow_extra_args(false));
   AddPythonKernel(sample, rows, job.python);
   rows.For(kLadder, sample
                         .add_option("--shape", arguments->shapes,

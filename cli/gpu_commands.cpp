@@ -58,9 +58,8 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   jobs::VerifyJob& job = given->ladder;
   rows.For(kBoth, verify.add_option("--kernel", job.kernels.pattern, "Only kernels that match this regular expression")
                       ->type_name("REGEX"));
-  rows.For(kLadder,
-           verify.add_option("--kernel-lib", job.kernels.libraries, "A kernel library of your own (repeatable)")
-               ->type_name("FILE"));
+  rows.For(kLadder, verify.add_option("--kernel-lib", job.kernels.libraries, "Your own kernel library (repeatable)")
+                        ->type_name("FILE"));
   AddPythonKernel(verify, rows, given->python);
   rows.For(kLadder, AddTensorFiles(verify, job.kernels.tensor_files));
   AddShapes(
@@ -73,7 +72,7 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
                            "Random inputs per shape; default: 100 with --shape, else the suite's; of a library 3")
                ->check(CLI::Range(1, 100000)));
   rows.For(kBoth,
-           help::AddNumber(verify, "--seed", job.judging.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U));
+           help::AddNumber(verify, "--seed", job.judging.seed, "Seed of the first draw, for rungs of the ladder", 0, std::uint64_t{1} << 53U));
   rows.For(kBoth, verify.add_option("--device", job.device, "CUDA device number")->capture_default_str());
   rows.For(kBoth, help::AddNumber(verify, "--calls", job.judging.calls,
                                   "Calls of a library's kernel whose results are compared, in total", 0, 1'000'000));
@@ -81,7 +80,7 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
                       "--no-timing", [&job] { job.judging.timing = false; },
                       "Check results only, for runs under compute-sanitizer"));
   rows.For(kBoth, verify.add_flag("--accept-weak-tolerance", job.judging.accept_weak_tolerance,
-                                  "Apply a library's tolerance even if zeros or a mean pass it"));
+                                  "Apply the tolerance even if zeros or a mean pass it; let fp32 be computed as TF32"));
   rows.For(kBoth, verify.add_option("--receipt", job.receipt, "Write a receipt of the judgement")->type_name("FILE"));
   invocation.When(verify, [given] { return RunVerify(*given); });
 }
@@ -92,9 +91,11 @@ void AddReceipt(CLI::App& app, Invocation& invocation) {
   receipt->require_subcommand(1);
   CLI::App* const check = receipt->add_subcommand("check", "Judge a kernel again, and say what agrees");
   check->add_option("file", options->file, "What verify --receipt wrote")->required()->type_name("FILE");
-  CLI::Option* const library = check->add_option("--kernel-lib", options->library, "The kernel library that it is of");
+  CLI::Option* const library =
+      check->add_option("--kernel-lib", options->library, "The kernel library that the receipt is about");
   CLI::Option* const python =
-      check->add_option("--kernel-py", options->python.kernel, "FILE.py:FUNCTION that it is of")->excludes(library);
+      check->add_option("--kernel-py", options->python.kernel, "FILE.py:FUNCTION that the receipt is about")
+          ->excludes(library);
   check->add_option("--python", options->python.python, "The Python to run it with")->needs(python);
   help::AddNumber(*check, "--timeout", options->python.timeout_s, "Seconds to load the file, and for each case", 1.0,
                   86400.0)

@@ -48,7 +48,7 @@ CLI::Option* AddTensorFiles(CLI::App& app, std::vector<std::string>& files) {
 
 void AddPythonKernel(CLI::App& app, help::OptionJobs& rows, jobs::PythonOptions& options) {
   rows.For(kPython, app.add_option("--kernel-py", options.kernel,
-                                   "A kernel of your own in Python (PyTorch, Triton): FILE.py:FUNCTION")
+                                   "Your own kernel in Python (PyTorch, Triton): FILE.py:FUNCTION")
                         ->type_name("FILE.py:FUNCTION"));
   rows.For(kPython, app.add_option("--python", options.python, "The Python that runs it")
                         ->capture_default_str()

@@ -208,7 +208,7 @@ void AddList(CLI::App& app, Invocation& invocation) {
   CLI::Option* const chip = list->add_option("--chip", arguments->chip, "Chip whose counters or sets are listed")
                                 ->capture_default_str()
                                 ->type_name("CHIP");
-  list->add_option("--kernel-lib", arguments->kernel_libraries, "With kernels: a kernel library of your own, too")
+  list->add_option("--kernel-lib", arguments->kernel_libraries, "With kernels: your own kernel library, too")
       ->allow_extra_args(false)
       ->type_name("FILE");
   list->add_option("--match", arguments->pattern, "Only names that contain this")->type_name("WORD");

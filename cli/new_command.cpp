@@ -105,7 +105,7 @@ void AddNew(CLI::App& app, Invocation& invocation) {
     std::string folder;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const command = app.add_subcommand("new", "Write starter files for a kernel library of your own");
+  CLI::App* const command = app.add_subcommand("new", "Write starter files for your own kernel library");
   command->add_option("WHAT", arguments->what, "kernel-lib")->required()->check(help::OneOf({"kernel-lib"}));
   command->add_option("DIR", arguments->folder, "Folder to make; its name becomes the kernel's")->required();
   invocation.When(*command, [arguments] { return NewKernelLib(arguments->folder); });

@@ -155,8 +155,9 @@ void AddKernels(CLI::App& app, ProfileArguments& given) {
   rows.For(kEveryJob,
            app.add_option("--kernel", given.kernel_pattern, "Only kernels whose id matches this regular expression")
                ->type_name("REGEX"));
-  rows.For(kLadder, app.add_option("--kernel-lib", kernels.libraries, "A kernel library of your own (repeatable)")
-                        ->type_name("FILE"));
+  rows.For(
+      kLadder,
+      app.add_option("--kernel-lib", kernels.libraries, "Your own kernel library (repeatable)")->type_name("FILE"));
   AddPythonKernel(app, rows, given.python);
   rows.For(kLadder, AddTensorFiles(app, kernels.tensor_files));
   AddShapes(
@@ -211,11 +212,11 @@ void AddHow(CLI::App& app, ProfileArguments& given) {
       help::AddNumber(app, "--draws", given.calls.draws,
                       "Random inputs to verify each kernel with before it is measured; 0: do not verify", 0, 100000));
   rows.Exclude({.option = {"--cache", "flush"},
-                .beside = {"--replay", "kernel"},
+                .with = {"--replay", "kernel"},
                 .why = "CUPTI replays the kernel itself and cannot flush the cache",
                 .cure = "use --replay user to measure with a flushed cache"});
   rows.Exclude({.option = {"--phases", "on"},
-                .beside = {"--replay", "kernel"},
+                .with = {"--replay", "kernel"},
                 .why = "a replayed launch is not the program's own",
                 .cure = "use --replay spread, or --replay none for phases without counters",
                 .jobs = kProgram});
@@ -240,7 +241,7 @@ void AddLaunches(CLI::App& app, ProfileArguments& given) {
                                     "Launches of a program to measure; with spread, a class needs one for each pass")
                          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40)));
   for (const char* const option : {"--nvtx", "--launch-skip", "--launch-count"}) {
-    rows.Exclude({.option = {option}, .beside = {"--replay", "none"}, .why = "it selects launches to measure"});
+    rows.Exclude({.option = {option}, .with = {"--replay", "none"}, .why = "it selects launches to measure"});
   }
 }
 
@@ -267,7 +268,7 @@ void AddRecordedTime(CLI::App& app, ProfileArguments& given) {
                ->type_name("SECONDS"));
   for (const char* const option : {"--delay", "--duration"}) {
     rows.Exclude({.option = {option},
-                  .beside = {"--profile-from-start", "off"},
+                  .with = {"--profile-from-start", "off"},
                   .why = "each says when recording begins or ends"});
   }
 }
@@ -295,7 +296,7 @@ void AddOutput(CLI::App& app, ProfileArguments& given) {
   rows.For(kRuns,
            app.add_option("--spool", given.spool, "Write the recording to this folder, which fa-profile serve watches")
                ->type_name("FOLDER"));
-  rows.Exclude({.option = {"--output"}, .beside = {"--spool"}, .why = "both name the output file"});
+  rows.Exclude({.option = {"--output"}, .with = {"--spool"}, .why = "both name the output file"});
   rows.For(kRuns, app.add_flag("--force", given.file.overwrite, "Replace an existing recording"),
            "it replaces a recording, and nothing is measured");
   rows.For(kLadder, help::AddChoice(app, "--raw", given.ladder.raw,

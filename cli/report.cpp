@@ -206,7 +206,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   AddLength(*report, arguments->filter);
   report
       ->add_option("--bars", arguments->filter.bars,
-                   "Bars beside the phases' shares, and sparklines of the timed calls: auto (on a terminal that shows "
+                   "Bars next to the phases' shares, and sparklines of the timed calls: auto (on a terminal that shows "
                    "UTF-8), always, never")
       ->check(help::OneOf({"auto", "always", "never"}));
   report->add_option("--explain", arguments->filter.explain,

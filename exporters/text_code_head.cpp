@@ -43,7 +43,7 @@ void WriteKernelsWithoutCode(TextPage& page, const KernelsWithoutCode& kernels) 
 
 void WriteCodeLegend(TextPage& page) {
   page.Paragraph("",
-                 "%: share of the function's samples, where the warp was found; waits at barriers are here, too. top "
+                 "%: share of the function's samples at this place, waits at barriers included. top "
                  "stalls: of the row's own samples. executed: by warps; thr: threads of a warp that were active; "
                  "confl%: shared-memory wavefronts that bank conflicts caused. The source line is that of the "
                  "innermost inlined function. fa-profile list phases and docs/phases.md explain phases and reasons.");

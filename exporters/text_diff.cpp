@@ -25,7 +25,7 @@ std::string Side(const TextPage& page, const Profile& profile) {
 
 /// Shares that no catalogue has.
 std::string_view ShareLabel(const std::string& metric) {
-  if (metric == "product_overlap_ratio") return "work beside products";
+  if (metric == "product_overlap_ratio") return "work during products";
   if (metric == "kernel_time_share_ratio") return "share of the time of all kernels";
   if (metric == "gpu_busy_ratio") return "GPU busy";
   return {};

@@ -78,7 +78,7 @@ void WriteEnd(TextPage& page, const PackageLint& package) {
                                 : word == "branches" ? "with unknown branches"
                                                      : word));
   }
-  if (package.skipped_files > 0) WriteReadAndSkipped(page, package.found, package.skipped, package.skipped_files);
+  WriteReadAndSkipped(page, package.found, package.skipped, package.skipped_files);
   const auto cut = std::ranges::count_if(package.attention, [](const KernelLint& kernel) {
     return !kernel.inference || kernel.inference->refusal.empty();
   });

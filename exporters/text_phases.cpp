@@ -219,7 +219,7 @@ void WriteAsyncWaits(TextPage& page, const ProfileEntry& entry) {
               {"warps%"},
               {"before"},
               {"hidden%"},
-              {"beside %", true}},
+              {"meanwhile %", true}},
              rows);
   if (left_out > 0) page.Line(fmt::format("  ... {} more, with --format json or html", left_out));
   page.Line();

@@ -121,6 +121,13 @@ std::string TeraFlops(const ProfileEntry& entry) {
   return fmt::format("{:.{}f}", tera, tera >= 99.95 ? 0 : tera >= 9.995 ? 1 : 2);
 }
 
+/// "14/19"; of a call of several kernels the achieved one, which is of all of them.
+std::string OccupancyText(const ProfileEntry& entry) {
+  const std::string achieved = ShortPercent(Metric(entry, "achieved_occupancy_ratio"));
+  if (entry.launches.size() > 1) return achieved;
+  return achieved + "/" + ShortPercent(Metric(entry, "theoretical_occupancy_ratio"));
+}
+
 std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry, bool with_phases) {
   // A part is listed below its call.
   const std::string name = entry.part.empty() ? entry.kernel : "  " + entry.part;
@@ -129,8 +136,7 @@ std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry, bo
                           {MetricText(entry, "duration_seconds")},
                           {TeraFlops(entry)},
                           {ShortPercent(Metric(entry, "tensor_core_utilization_ratio"))},
-                          {ShortPercent(Metric(entry, "achieved_occupancy_ratio")) + "/" +
-                           ShortPercent(Metric(entry, "theoretical_occupancy_ratio"))},
+                          {OccupancyText(entry)},
                           {ShortPercent(Metric(entry, "compute_sol_ratio"))},
                           {ShortPercent(Metric(entry, "memory_sol_ratio"))},
                           {MetricText(entry, "shared_conflicts_per_request")},
@@ -315,10 +321,12 @@ void WriteTimelineLine(TextPage& page, const ProfileEntry& entry) {
 void WriteOccupancy(TextPage& page, const ProfileEntry& entry) {
   if (!entry.occupancy) return;
   const Occupancy& o = *entry.occupancy;
+  const bool several = entry.launches.size() > 1;
   page.Paragraph("  occupancy  ",
-                 fmt::format("{} theoretical, limited by {}: {} block{} per SM, {:.2f} waves; {} achieved",
-                             FormatValue(o.theoretical_ratio, "ratio"), fmt::join(o.limiters, " and "), o.blocks_per_sm,
-                             o.blocks_per_sm == 1 ? "" : "s", o.waves, MetricText(entry, "achieved_occupancy_ratio")));
+                 fmt::format("{} theoretical{}, limited by {}: {} block{} per SM, {:.2f} waves; {} achieved{}",
+                             FormatValue(o.theoretical_ratio, "ratio"), several ? " of the longest kernel" : "",
+                             fmt::join(o.limiters, " and "), o.blocks_per_sm, o.blocks_per_sm == 1 ? "" : "s", o.waves,
+                             MetricText(entry, "achieved_occupancy_ratio"), several ? " by all of them" : ""));
 }
 
 void WriteStalls(TextPage& page, const ProfileEntry& entry) {

@@ -27,12 +27,12 @@ class BuildFilesTest : public FolderTest {
     std::ofstream(folder_ / path) << elf << " ... " << code;
   }
 
-  // "prefix=path" of each file found, '*' for the ladder.
+  // "prefix=path" of each file found, '*' for the ladder, '-' for what is not compared.
   std::vector<std::string> Found() const {
     std::vector<std::string> found;
     for (const BuildFile& file : FindBuildFiles(folder_.string())) {
       const std::string path = fs::path(file.path).lexically_relative(folder_).string();
-      found.push_back((file.ladder ? "*" : file.prefix + "=") + path);
+      found.push_back((!file.compared ? "-" : file.ladder ? "*" : file.prefix + "=") + path);
     }
     return found;
   }
@@ -63,10 +63,20 @@ TEST_F(BuildFilesTest, LibrariesAndCubinsWithGpuCodeAreNamedAfterThemselves) {
   Make("z/mine.so");
   Make("a/other.cubin", false);
   Make("host.so", false);
-  Make("object.o");
   EXPECT_EQ(Found(), (Names{"other/=a/other.cubin", "mine/=z/mine.so"}));
   Make("b/other.so");
   EXPECT_EQ(Found(), (Names{"a/other/=a/other.cubin", "b/other/=b/other.so", "mine/=z/mine.so"}));
+}
+
+TEST_F(BuildFilesTest, VersionedLibrariesAndFatbinsCountAndOtherFilesWithCodeAreListed) {
+  Make("object.o");
+  EXPECT_THROW((void)Found(), Error);
+  Make("lib.so.1.2");
+  Make("code.fatbin");
+  Make("host.o", false);
+  EXPECT_EQ(Found(), (Names{"code/=code.fatbin", "lib/=lib.so.1.2", "-object.o"}));
+  Make("libfa_kernels.a");
+  EXPECT_EQ(Found(), (Names{"*libfa_kernels.a", "code/=code.fatbin", "lib/=lib.so.1.2"}));
 }
 
 TEST_F(BuildFilesTest, AnExtensionForAnotherPythonIsTheSameLibrary) {

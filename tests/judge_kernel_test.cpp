@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -238,16 +237,6 @@ TEST(JudgeKernelTest, AMeasurementThatTheCertificateContradictsIsTold) {
   EXPECT_EQ(WhyNotAsCertified(judgement, {8'000, {}}), "");
   judgement.verdict = Judgement::Verdict::kCannotSay;
   EXPECT_EQ(WhyNotAsCertified(judgement, {5'100, {}}), "");
-}
-
-TEST(JudgeKernelTest, MemoryStaysClosedUntilTheLastGuardEnds) {
-  const int before = prctl(PR_GET_DUMPABLE);
-  {
-    const ClosedMemory of_job;
-    { const ClosedMemory of_trial; }
-    EXPECT_EQ(prctl(PR_GET_DUMPABLE), 0);
-  }
-  EXPECT_EQ(prctl(PR_GET_DUMPABLE), before);
 }
 
 TEST(LibraryServerTest, TheContextIsMadeBeforeTheLibraryIsLoaded) {

@@ -2,8 +2,10 @@
 #include "fa_profile/library_child.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <string>
 
 #include "fa_profile/error.h"
@@ -48,6 +50,22 @@ TEST(LibraryChildTest, AConstructorThatHangsIsKilledAfterTheTimeLimitThatTheErro
   const std::string error = ErrorOf(Library("hangs_in_constructor"), limits);
   EXPECT_TRUE(Contains(error, "hangs_in_constructor.so did not load within 0.5")) << error;
   EXPECT_TRUE(Contains(error, "hint: a constructor or fa_profile_kernel_name() hangs")) << error;
+}
+
+// Without a GPU the run ends after the library was described, which runs its constructors.
+TEST(LibraryChildTest, ALibraryCannotOpenTheJudgesMemoryWhenItIsLoaded) {
+  const TestFolder folder;
+  const std::string as_a_user =
+      geteuid() == 0 ? "setpriv --bounding-set=-all --inh-caps=-all --no-new-privs " : "";
+  for (const char* const command : {"verify", "gate-sample", ""}) {
+    SCOPED_TRACE(command);
+    const std::string report = folder / (std::string("report") + command);
+    (void)RunInShell(folder.path(), "REPORT=" + report + " " + as_a_user + FA_PROFILE_PROGRAM + " " + command +
+                                        " --kernel-lib " + Library("opens_its_parent"));
+    const std::string found = std::filesystem::exists(report) ? ReadFile(report) : "";
+    EXPECT_FALSE(Contains(found, "opened")) << found;
+    EXPECT_TRUE(Contains(found, "refused") || std::string(command) != "verify") << found;
+  }
 }
 
 TEST(LibraryChildTest, ALibraryThatEndsTheProcessWhileItLoadsIsAnErrorOfVerify) {

@@ -25,7 +25,7 @@ class OptionJobsTest : public testing::Test {
     rows_.ForValue(kWall | kDoor, {"--tool", "brush"});
     rows_.ForValue(kWall, {"--tool", "roller"}, "it is too wide");
     rows_.ForValue(kDoor, {"--tool", "sponge"});
-    rows_.Exclude({.option = {"--handle"}, .beside = {"--tool", "sponge"}, .why = "it drips", .jobs = kDoor});
+    rows_.Exclude({.option = {"--handle"}, .with = {"--tool", "sponge"}, .why = "it drips", .jobs = kDoor});
   }
 
   /// The error for these words in this job, and its hint; empty: there is none.

@@ -84,7 +84,7 @@ TEST_F(RunInjectedTest, ACuptiOfAnotherCudaThatProgramsWouldFindIsNamed) {
   unsetenv("LD_LIBRARY_PATH");
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].level, Diagnosis::Level::kWarning);
-  EXPECT_TRUE(found[0].detail.starts_with(cupti + " is of another CUDA")) << found[0].detail;
+  EXPECT_TRUE(found[0].detail.starts_with(cupti + " belongs to another CUDA version")) << found[0].detail;
 }
 
 TEST_F(RunInjectedTest, ThePlanCrossesTheProcessBoundary) {

@@ -16,6 +16,7 @@
 #include "fa_profile/gate.h"
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/kernels.h"
+#include "fa_profile/machine_code.h"
 #include "fa_profile/recording_evidence.h"
 #include "test_files.h"
 
@@ -408,6 +409,48 @@ TEST_F(StaticEvidenceTest, TheNewestArchitectureIsUsedByDefault) {
   EXPECT_THROW((void)gate::StaticEvidence(both, options), Error);
   options.architecture = "90";  // both of them: the one with the letter is what an sm_90 device runs
   EXPECT_EQ(OnlyCode(gate::StaticEvidence(both, options), "Hidden").architecture, "sm_90a");
+}
+
+TEST_F(StaticEvidenceTest, CodeForAnOlderArchitectureThatChangedIsNeverAPass) {
+  const std::vector<std::string> with_sm_80 = {"-gencode", "arch=compute_80,code=sm_80"};
+  const std::string changed =
+      "__global__ void Static(int* a) { a[0] = 1;\n#if __CUDA_ARCH__ < 900\na[1] = clock();\n#endif\n}";
+  const std::string before = Write("before.cu", "__global__ void Static(int* a) { a[0] = 1; }");
+  const gate::Evidence base = Of(Compile(before, "base.o", with_sm_80));
+  EXPECT_EQ(OnlyCode(base, "Static").architecture, "sm_90a");
+  EXPECT_EQ(Facts(base, "Static").architectures.size(), 2U);
+  EXPECT_EQ(gate::EvidenceFromJson(gate::ToJson(base), "a").cases[0].architectures, base.cases[0].architectures);
+  const gate::Evidence candidate = Of(Compile(Write("after.cu", changed), "after.o", with_sm_80));
+  const gate::Evidence without = Of(Compile(before, "without.o"));
+  EXPECT_EQ(JudgeBuilds(base, base).verdict, gate::Verdict::kPass);
+  for (const auto& [after, why] :
+       {std::pair(candidate, "other machine code for sm_80, not judged: --arch sm_80 judges it"),
+        std::pair(without, "no code for sm_80 in the candidate")}) {
+    const gate::GateResult result = JudgeBuilds(base, after);
+    EXPECT_EQ(result.verdict, gate::Verdict::kInconclusive);
+    EXPECT_NE(result.headline.find(why), std::string::npos) << result.headline;
+    EXPECT_EQ(gate::ExitCode(result, true), 3);
+  }
+  const gate::GateResult gained = JudgeBuilds(without, base);
+  EXPECT_EQ(gained.verdict, gate::Verdict::kPass);
+  EXPECT_EQ(std::ranges::count(gained.notes, "Static: code for sm_80 is new and was not compared"), 1);
+  EXPECT_EQ(gate::ExitCode(gained, true), 3);
+}
+
+TEST_F(StaticEvidenceTest, AnOlderCubinThatCannotBeReadIsNamed) {
+  const std::string both =
+      Compile(Write("k.cu", kSource), "k.o", {"-gencode", "arch=compute_80,code=sm_80", "--compress-mode=none"});
+  std::string bytes = ReadFile(both);
+  // The older cubin's section headers: past its end.
+  const sass::MachineCode code(both);
+  const auto older = std::ranges::find(code.images(), "sm_80", &sass::CodeImage::architecture);
+  ASSERT_NE(older, code.images().end());
+  ASSERT_EQ(older->packing, sass::CodeImage::Packing::kNone);
+  constexpr std::size_t kSectionHeaders = 40;
+  bytes[older->offset + kSectionHeaders + 5] = '\x7f';
+  const gate::Evidence damaged = Of(Write("damaged.o", bytes));
+  EXPECT_EQ(damaged.unread_code.size(), 1U);
+  EXPECT_EQ(JudgeBuilds(damaged, damaged).verdict, gate::Verdict::kInconclusive);
 }
 
 TEST_F(StaticEvidenceTest, AKernelInSeveralObjectsIsOneCase) {

@@ -123,7 +123,7 @@ TEST(ThresholdRulesTest, ARuleThatMatchesNoCaseIsAnError) {
   EXPECT_EQ(
       Unmatched("kernel: wmna, metric: waves, maximum: 1", cases),
       "t.yaml:3: 'wmna' matches no kernel, so this rule checks nothing; did you mean wmma or mma? | "
-      "known names: mma; wmma; correct the pattern, remove the rule, or give other limits: --thresholds FILE (default: "
+      "known names: mma; wmma; correct the pattern or remove the rule, or give --thresholds none, or FILE (default: "
       "ci/thresholds.yaml, if it exists)");
   EXPECT_EQ(Unmatched("kernel: 'mma?*', metric: waves, maximum: 1", cases).substr(0, 82),
             "t.yaml:3: 'mma?*' matches no kernel, so this rule checks nothing; did you mean mma");
@@ -132,7 +132,7 @@ TEST(ThresholdRulesTest, ARuleThatMatchesNoCaseIsAnError) {
             "t.yaml:3: '4,*' matches no shape of 'mma', so this rule checks nothin");
   EXPECT_EQ(Unmatched("kernel: '*', metric: waves, maximum: 1", {}),
             "t.yaml:3: '*' matches no kernel, so this rule checks nothing | there are no names to match; correct the "
-            "pattern, remove the rule, or give other limits: --thresholds FILE (default: "
+            "pattern or remove the rule, or give --thresholds none, or FILE (default: "
             "ci/thresholds.yaml, if it exists)");
   // Static evidence is of no shape: there a rule of one is not wrong.
   EXPECT_EQ(Unmatched("kernel: mma, shape: '4,*', metric: waves, maximum: 1", {{"mma", ""}}), "no error");
@@ -143,11 +143,11 @@ TEST(ThresholdRulesTest, ARuleThatMatchesNoCaseIsAnError) {
 TEST(ThresholdRulesTest, ARuleForAMissingPhaseIsAnError) {
   const std::string rule = "phase: sofmax, metric: phase_time_ratio, maximum: 45%";
   EXPECT_EQ(Unmatched(rule, {{"mma", ""}}), "no error") << "no phases are given";
-  EXPECT_EQ(Unmatched(rule, {{"mma", ""}}, {"qk", "softmax"}),
-            "t.yaml:3: 'sofmax' matches no phase, so this rule checks nothing; did you mean softmax? | "
-            "known names: qk; softmax; correct the pattern, remove the rule, or give other limits: --thresholds FILE "
-            "(default: "
-            "ci/thresholds.yaml, if it exists)");
+  EXPECT_EQ(
+      Unmatched(rule, {{"mma", ""}}, {"qk", "softmax"}),
+      "t.yaml:3: 'sofmax' matches no phase, so this rule checks nothing; did you mean softmax? | "
+      "known names: qk; softmax; correct the pattern or remove the rule, or give --thresholds none, or FILE (default: "
+      "ci/thresholds.yaml, if it exists)");
   EXPECT_EQ(Unmatched("phase: 's*', metric: phase_time_ratio, maximum: 45%", {{"mma", ""}}, {"qk", "softmax"}),
             "no error");
   EXPECT_EQ(Unmatched("metric: waves, maximum: 1", {{"mma", ""}}, {"qk", "softmax"}), "no error");

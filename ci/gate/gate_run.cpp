@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 
+#include "fa_profile/closed_memory.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/notice.h"
@@ -148,6 +149,8 @@ GateAnswer RunGate(GateOptions options) {
   const Thresholds thresholds = ReadThresholds(options.thresholds);  // an error in it comes before any measurement
   if (options.run.today.empty()) options.run.today = UtcNow("%Y-%m-%d");
   const PairOptions& run_options = options.run;
+  std::optional<ClosedMemory> closed;  // builds are user code
+  if (!options.measure.empty() || !options.pair.empty()) closed.emplace();
   if (!options.measure.empty()) {
     options.run.base = options.run.candidate = options.measure;
     options.run.thresholds = thresholds;  // their rules name counters, which have to be measured

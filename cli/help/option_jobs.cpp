@@ -89,8 +89,8 @@ void OptionJobs::Check(const Job& job) const {
     if ((row.jobs & job.bit) == 0 && Is(row.given)) throw Refusal(row, job);
   }
   for (const Exclusion& one : exclusions_) {
-    if ((one.jobs & job.bit) == 0 || !Is(one.option) || !Is(one.beside)) continue;
-    throw Error(NameOf(one.option) + " has no effect with " + NameOf(one.beside) + Because(one.why), one.cure);
+    if ((one.jobs & job.bit) == 0 || !Is(one.option) || !Is(one.with)) continue;
+    throw Error(NameOf(one.option) + " has no effect with " + NameOf(one.with) + Because(one.why), one.cure);
   }
 }
 

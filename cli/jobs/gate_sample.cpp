@@ -9,6 +9,7 @@
 
 #include "fa_profile/call_name.h"
 #include "fa_profile/call_timer.h"
+#include "fa_profile/closed_memory.h"
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
@@ -170,12 +171,12 @@ std::vector<nlohmann::json> TimeCases(const KernelSelection& selection, const Ga
 
 void RunGateSample(const GateSampleJob& job) {
   const OwnStdout own;  // what a kernel library prints must not be in the sample
+  const ClosedMemory closed;
   const bool is_python = !job.python.kernel.empty();
   std::optional<KernelSelection> selection;
   if (!is_python) selection.emplace(job.kernels.pattern, job.kernels.libraries, job.kernels.tensor_files);
   RequireGpu("gate-sample");
   const Device device = collect::OpenDevice(job.device);
-  const judge::ClosedMemory closed;
   std::vector<DataLoss> losses;
   const std::vector<nlohmann::json> lines =
       is_python ? TimePythonCases(job, device) : TimeCases(*selection, job, device);

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "fa_profile/closed_memory.h"
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
@@ -50,6 +51,7 @@ judge::Question QuestionOf(const VerifyPythonJob& job, const std::string& name) 
 }  // namespace
 
 void MeasurePythonReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now) {
+  const ClosedMemory closed;
   VerifyPythonJob as_before{job.python, {}, job.device, {}};
   for (const bool accepted : {false, true}) {
     as_before.judging.accept_weak_tolerance = accepted;
@@ -64,7 +66,6 @@ void MeasurePythonReceipt(const ReceiptJob& job, const Receipt& given, Receipt& 
 VerifyCounts JudgePythonCases(const VerifyPythonJob& job, const std::vector<std::string>& cases, Receipt* receipt) {
   const Device device = collect::OpenDevice(job.device, /*counters=*/job.judging.timing);
   const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
-  const judge::ClosedMemory closed;
   ProgressBar bar;
   if (receipt != nullptr) AddMachine(device, *receipt);
   VerifyCounts counts;

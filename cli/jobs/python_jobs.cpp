@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "fa_profile/bundled.h"
+#include "fa_profile/closed_memory.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gpu_access.h"
@@ -80,6 +81,10 @@ VerifyCounts VerifyInRunner(const python::PythonRunner& runner, const VerifyPyth
 }  // namespace
 
 Correctness VerifyPythonKernel(const VerifyPythonJob& job) {
+  const ClosedMemory closed;
+  if (!job.receipt.empty()) {
+    RequireReceipt(job.judging, job.receipt, {python::ParsePythonKernel(job.python.kernel).file});
+  }
   const python::PythonRunner runner = OpenPython(job.python, job.device);
   const python::PythonDescription description = runner.Describe();
   const std::vector<std::string> cases = MatchKernels(job.python.pattern, description.cases);
@@ -89,7 +94,6 @@ Correctness VerifyPythonKernel(const VerifyPythonJob& job) {
   if (job.receipt.empty()) {
     return Conclude(judged ? JudgePythonCases(job, cases, nullptr) : VerifyInRunner(runner, job, cases));
   }
-  RequireTiming(job.judging);
   if (!judged) throw Error("a receipt needs a GPU: " + WhyNoGpu(), "run it on a machine with an NVIDIA GPU");
   Receipt receipt = NewReceipt(FilesOfPython(job.python.kernel, description.sources));
   const VerifyCounts counts = JudgePythonCases(job, cases, &receipt);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "fa_profile/error.h"
+#include "fa_profile/output_path.h"
 #include "fa_profile/python_kernel.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/source_paths.h"
@@ -212,14 +213,18 @@ Receipt FilesOf(const std::string& library, const std::vector<std::string>& tens
   receipt.library_sha256 = Sha256OfFile(library);
   receipt.sources = load::HashesOfSources(library);
   for (const std::string& file : tensor_files) {
-    const std::size_t equals = std::min(file.find('='), file.size());
-    receipt.tensors[file.substr(0, equals)] = Sha256OfFile(file.substr(std::min(equals + 1, file.size())));
+    const std::size_t equals = file.find('=');
+    if (equals == std::string::npos) {
+      throw Error("--tensor " + Printable(file) + " does not name a file", "give it as --tensor NAME=FILE");
+    }
+    receipt.tensors[file.substr(0, equals)] = Sha256OfFile(file.substr(equals + 1));
   }
   return receipt;
 }
 
-void RequireTiming(const Judging& judging) {
-  if (!judging.timing) throw Error("--receipt is of the time, too", "leave out --no-timing");
+void RequireReceipt(const Judging& judging, const std::string& receipt, const std::vector<std::string>& inputs) {
+  CheckReportFiles({{"--receipt", receipt}}, inputs);
+  if (!judging.timing) throw Error("--receipt also records the time", "leave out --no-timing");
 }
 
 void AddMachine(const Device& device, Receipt& receipt) {

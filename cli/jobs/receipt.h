@@ -42,7 +42,7 @@ Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>&
 Receipt NewReceipt(Receipt files);
 
 /// Throws Error: a receipt is of results and time.
-void RequireTiming(const Judging& judging);
+void RequireReceipt(const Judging& judging, const std::string& receipt, const std::vector<std::string>& inputs);
 
 /// The GPU, its driver and CUDA.
 void AddMachine(const Device& device, Receipt& receipt);

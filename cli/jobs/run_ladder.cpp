@@ -10,6 +10,7 @@
 
 #include "certified_sink.h"
 #include "fa_profile/call_name.h"
+#include "fa_profile/closed_memory.h"
 #include "fa_profile/collector.h"
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
@@ -201,6 +202,8 @@ Session LadderSession(const LadderJob& job, const std::string& metric_set) {
 bool RunLadder(const LadderJob& job, const Report& report) {
   collect::PrepareProcessForNvtx();
   auto own_stdout = std::make_optional<OwnStdout>();  // what measured code prints must not be in the report
+  std::optional<ClosedMemory> closed;
+  if (!job.kernels.libraries.empty()) closed.emplace();
   const KernelSelection selection(job.kernels.pattern, job.kernels.libraries, job.kernels.tensor_files);
   RequireShapes(selection, job.kernels.shapes);
 
@@ -229,6 +232,7 @@ bool RunLadder(const LadderJob& job, const Report& report) {
   CertifiedSink sink(portable);
   collect::CollectRun run{device, *gpu, sink, 1, ShowOn(bar), [] { return interrupted.load(); }};
   const LookedAt judged = JudgeLibraries(selection, job, *gpu, bar);
+  closed.reset();  // from here on the library may run in this process
   // Before the first kernel is loaded: CUPTI knows no other code inside.
   std::optional<collect::PhaseCollector> phases;
   if (WantsPhases(job.metrics)) phases.emplace(run, DisassemblerOrStacks(losses));

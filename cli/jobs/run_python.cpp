@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "fa_profile/closed_memory.h"
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
@@ -162,6 +163,7 @@ void MeasurePython(const python::PythonRunner& runner, const inject::InjectPlan&
 }  // namespace
 
 bool RunPython(const PythonJob& job, const Report& report) {
+  const ClosedMemory closed;
   const python::PythonRunner runner = OpenPython(job.python, job.device, &python_interrupted);
   RequireGpu("profiling");
   EndPythonOnSignals();

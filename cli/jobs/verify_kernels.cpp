@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "fa_profile/closed_memory.h"
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
@@ -112,11 +113,11 @@ std::vector<std::string> KernelsOnStreams(const std::function<void()>& calls) {
 }  // namespace
 
 void MeasureReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now) {
+  const ClosedMemory closed;
   const KernelSelection selection("", {job.library}, job.tensor_files);
   const Device device = collect::OpenDevice(job.device);
   AddMachine(device, now);
   const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(device, /*flush_cache=*/false, {});
-  const judge::ClosedMemory closed;
   ProgressBar bar;
   for (const ReceiptCase& one : given.cases) {
     const Shape shape = Shape::Parse(one.shape);
@@ -135,9 +136,11 @@ void MeasureReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now) {
 }
 
 Correctness VerifyKernels(const VerifyJob& job) {
+  std::optional<ClosedMemory> closed;
+  if (!job.kernels.libraries.empty()) closed.emplace();
   std::optional<Receipt> receipt;
   if (!job.receipt.empty()) {
-    RequireTiming(job.judging);
+    RequireReceipt(job.judging, job.receipt, job.kernels.libraries);
     if (job.kernels.libraries.size() != 1) {
       throw Error("--receipt is for one kernel library", "give one --kernel-lib FILE");
     }
@@ -151,8 +154,6 @@ Correctness VerifyKernels(const VerifyJob& job) {
   const Device device = collect::OpenDevice(job.device, /*counters=*/of_libraries && job.judging.timing);
   const std::unique_ptr<collect::GpuApi> gpu =
       of_libraries ? collect::OpenGpuApi(device, /*flush_cache=*/false, {}) : nullptr;
-  std::optional<judge::ClosedMemory> closed;
-  if (of_libraries) closed.emplace();
   fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64{}\n", device.name,
              device.driver_version, of_libraries ? "; of a library as it says" : "");
   VerifyCounts counts;

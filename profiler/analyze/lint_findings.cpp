@@ -225,7 +225,7 @@ MaybeFinding NoBlockFits(const LintSubject& subject) {
   const Device& sm = *subject.limits;
   const std::int64_t shared = subject.launch.static_shared_memory_bytes + subject.launch.dynamic_shared_memory_bytes;
   if (shared > sm.shared_memory_per_block_optin_bytes) {
-    return Evidence({}, fmt::format("a block asks for {} bytes of shared memory and {} can have {}", shared,
+    return Evidence({}, fmt::format("a block needs {} bytes of shared memory; {} allows {}", shared,
                                     subject.lint.architecture, sm.shared_memory_per_block_optin_bytes));
   }
   const OccupancyLimits limits = BlocksPerSm(sm, subject.launch);

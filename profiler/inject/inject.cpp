@@ -141,10 +141,11 @@ class Injection {
                           "the program did not call cudaProfilerStart, which --profile-from-start off waits for", 1});
       }
       for (const std::string& path : collect::OtherCuptis()) {
-        losses.push_back({"two_cupti", path,
-                          "the program loaded this copy of CUPTI beside fa-profile's: if something in it profiles, the "
-                          "two disturb each other; use one CUDA version for both",
-                          1});
+        losses.push_back(
+            {"two_cupti", path,
+             "the program loaded this copy of CUPTI in addition to fa-profile's: if something in it profiles, the "
+             "two disturb each other; use one CUDA version for both",
+             1});
       }
       recording_.Finish(losses, gate_.measured_launches(), gate_.replayed_launches());
     } catch (const std::exception& error) {

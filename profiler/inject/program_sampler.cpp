@@ -269,7 +269,7 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
     }
     if (kernel.others_ratio > kOthersShare) {
       Lose(losses, "phases_of_several_classes", collect::LaunchClassName(name, launch_class.launch),
-           fmt::format("its phases are those of all {} launch classes of the kernel; {} of their time is of the others",
+           fmt::format("its phases cover all {} launch classes of the kernel; {} of that time belongs to the others",
                        kernel.classes, Percent(kernel.others_ratio)));
     }
   }

@@ -38,7 +38,7 @@ std::string FindInjectionLibrary() {
        {folder / "libfa_profile_inject.so", folder / FA_PROFILE_INSTALL_LIB_FROM_BIN / "libfa_profile_inject.so"}) {
     if (fs::exists(candidate, ignored)) return fs::canonical(candidate, ignored).string();
   }
-  throw Error("libfa_profile_inject.so is missing beside the program", "build or install fa-profile again");
+  throw Error("libfa_profile_inject.so is missing next to the program", "build or install fa-profile again");
 }
 
 // The library that the user has asked for there; empty: none, or ours.
@@ -132,10 +132,12 @@ std::vector<Diagnosis> DiagnosePrograms() {
   warn(kCudaLibrary, ", which is not loaded into a program that fa-profile measures");
   warn(kNvtxLibrary, ", so NVTX ranges of programs are not recorded");
   for (const std::string& cupti : ForeignCuptis()) {
-    found.push_back({Diagnosis::Level::kWarning, "programs",
-                     cupti + " is of another CUDA: a program that loads it has two copies of CUPTI, which disturb each "
-                             "other if both profile",
-                     "leave its folder out of LD_LIBRARY_PATH, or use a fa-profile built with that CUDA"});
+    found.push_back(
+        {Diagnosis::Level::kWarning, "programs",
+         cupti +
+             " belongs to another CUDA version: a program that loads it has two copies of CUPTI, which disturb each "
+             "other if both profile",
+         "leave its folder out of LD_LIBRARY_PATH, or use a fa-profile built with that CUDA"});
   }
   if (found.empty()) found.push_back({Diagnosis::Level::kOk, "programs", "no other tool is loaded into them", ""});
   return found;

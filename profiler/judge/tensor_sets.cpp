@@ -151,7 +151,7 @@ void TensorSets::TakeOutputs(int calls, const nlohmann::json& outputs) {
       // A tensor without dimensions has one extent here.
       if (strides.size() > ViewLayout::kMostRank ||
           (strides.size() != tensors_[i].extents.size() && !strides.empty())) {
-        throw Error("an output has other dimensions than it had in the first call");
+        throw Error("an output changed its dimensions after the first call");
       }
       std::ranges::copy(strides, layout.strides);
       std::copy_n(tensors_[i].extents.begin(), strides.size(), layout.extents);

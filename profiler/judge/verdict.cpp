@@ -1,13 +1,14 @@
 // How a trial ends: what its evidence makes of the kernel.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
+#include "fa_profile/closed_memory.h"
 #include "fa_profile/text.h"
 #include "fa_profile/verification.h"
 #include "trial.h"
@@ -117,6 +118,14 @@ bool Trial::StillBusy() {
 
 namespace {
 
+// A worker's answer is of another type than the protocol's, or names a tensor that there is not.
+void CannotBeRead(Answer& answer) {
+  answer.verification.error = "its process sent an answer that cannot be read";
+  answer.verification.draws = 1;
+  answer.judgement.verdict = Judgement::Verdict::kWrong;
+  answer.judgement.reason = fa_profile::Describe(answer.verification);
+}
+
 Answer JudgeOnce(Question question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress) {
   while (question.seed == 0) {
     std::random_device device;
@@ -125,21 +134,16 @@ Answer JudgeOnce(Question question, collect::GpuApi& gpu, const std::function<vo
   Answer answer;
   try {
     answer = Trial(question, gpu, progress).Run();
-  } catch (const nlohmann::json::exception&) {  // of another type than the protocol's
-    answer.verification.error = "its process sent an answer that cannot be read";
-    answer.verification.draws = 1;
-    answer.judgement.verdict = Judgement::Verdict::kWrong;
-    answer.judgement.reason = fa_profile::Describe(answer.verification);
+  } catch (const std::logic_error&) {
+    CannotBeRead(answer);
+  } catch (const nlohmann::json::exception&) {
+    CannotBeRead(answer);
   }
   answer.seed = question.seed;
   return answer;
 }
 
 }  // namespace
-
-ClosedMemory::ClosedMemory() : before_(prctl(PR_GET_DUMPABLE)) { (void)prctl(PR_SET_DUMPABLE, 0); }
-
-ClosedMemory::~ClosedMemory() { (void)prctl(PR_SET_DUMPABLE, before_); }
 
 Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress) {
   const ClosedMemory closed;

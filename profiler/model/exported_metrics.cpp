@@ -147,7 +147,7 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_exporter_unattributed_ratio", kGauge, "ratio", kPerKernel,
      "Share of the kernel's time that belongs to no phase, newest recording.", "phase_time_ratio"},
     {"faprof_exporter_overhead_ratio", kGauge, "ratio", kPerKernel,
-     "Relative slowdown of a call under PC sampling, newest recording: 0.1 is 10 % longer.", "samplings"},
+     "Relative slowdown of a call under PC sampling, newest recording: 0.1 is 10 % longer, below 0 is noise.", "samplings"},
     {"faprof_exporter_perfmon_conflicts_total", kCounter, "count", "",
      "Runs that could not profile because something else held the GPU's counters.", "failure notes in the spool"},
     {"faprof_exporter_failed_runs_total", kCounter, "count", "", "Runs that left a failure note in the spool.",

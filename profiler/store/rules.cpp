@@ -145,6 +145,13 @@ void CheckContent(const Subject& subject, const PcSampling& sampling) {
 
 void CheckContent(const Subject& subject, const SassCounting& counting) { CheckEntries(subject, counting.counts); }
 
+void CheckContent(const Subject& subject, const SourceHash& source) {
+  constexpr std::size_t kDigits = 64;
+  const bool is_hash =
+      source.sha256.size() == kDigits && source.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_hash) subject.Refuse("sha256", source.sha256, "it is 64 hexadecimal digits");
+}
+
 std::int64_t CodeBytes(const Cubin& cubin) { return static_cast<std::int64_t>(cubin.bytes.size()) + kAllocationBytes; }
 
 std::int64_t CodeBytes(const DeviceFunction& function) {

@@ -21,6 +21,7 @@ void CheckContent(const Subject& subject, const Range& range);
 void CheckContent(const Subject& subject, const DeviceFunction& function);
 void CheckContent(const Subject& subject, const PcSampling& sampling);
 void CheckContent(const Subject& subject, const SassCounting& counting);
+void CheckContent(const Subject& subject, const SourceHash& source);
 template <typename Row>
 void CheckContent(const Subject&, const Row&) {}
 

@@ -60,7 +60,7 @@ template <typename Value>
 Value ValueOf(const Cell& cell) {
   if (const auto* const value = std::get_if<Value>(&cell)) return *value;
   if (std::holds_alternative<std::monostate>(cell)) return {};
-  throw Error("a cell is of another kind than its column", "give texts, numbers, counts or flags alone");
+  throw Error("the type of a cell differs from that of its column", "give texts, numbers, counts or flags alone");
 }
 
 void Buffers::Add(const Cell& cell, std::size_t i) {

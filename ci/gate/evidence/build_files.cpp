@@ -18,10 +18,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// "x.so" of "x.so.1.2".
+fs::path WithoutVersion(fs::path path) {
+  const auto is_number = [](const std::string& text) {
+    return text.size() > 1 && text.find_first_not_of("0123456789", 1) == std::string::npos;
+  };
+  while (is_number(path.extension().string())) path.replace_extension();
+  return path;
+}
+
+enum class Kind { kLibrary, kCode, kOther };
+Kind KindOf(const fs::path& path) {
+  const std::string ending = WithoutVersion(path).extension().string();
+  if (ending == ".so") return Kind::kLibrary;
+  return ending == ".cubin" || ending == ".fatbin" ? Kind::kCode : Kind::kOther;
+}
+
 // The file's name without its ending, and without the tag of a Python extension (PEP 3149): x of
 // x.cpython-311-x86_64-linux-gnu.so and of x.cpython-312-x86_64-linux-gnu.so, which are one library.
 std::string LibraryName(const fs::path& path) {
-  fs::path name = path.stem();
+  fs::path name = WithoutVersion(path).stem();
   const std::string tag = name.extension().string();
   constexpr std::array kTags = {".cpython-", ".abi3", ".pypy"};
   const bool tagged = std::ranges::any_of(kTags, [&](const char* begin) { return tag.starts_with(begin); });
@@ -75,26 +91,34 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   if (const auto ladder = FindLadder(folder, files))
     found.push_back({.path = (folder / *ladder).string(), .ladder = true});
   std::vector<fs::path> libraries;
+  std::vector<fs::path> others;
   std::map<std::string, int> names;
   std::set<fs::path> seen;  // a library and the links to it
   for (const fs::path& path : files) {
-    if (path.extension() != ".so" && path.extension() != ".cubin") continue;
+    const Kind kind = KindOf(path);
+    if (kind != Kind::kCode && !sass::MayHoldGpuCode(folder / path)) continue;
+    if (kind == Kind::kOther) {
+      others.push_back(path);
+      continue;
+    }
     if (!seen.insert(fs::canonical(folder / path)).second) continue;
-    if (path.extension() == ".so" && !sass::MayHoldGpuCode(folder / path)) continue;
     libraries.push_back(path);
     ++names[LibraryName(path)];
   }
   for (const fs::path& path : libraries) {
     const std::string short_name = LibraryName(path);
-    const std::string name = names[short_name] == 1 ? short_name : fs::path(path).replace_extension().generic_string();
+    const std::string name =
+        names[short_name] == 1 ? short_name : WithoutVersion(path).replace_extension().generic_string();
     found.push_back({.path = (folder / path).string(), .prefix = name + "/"});
   }
   if (found.empty()) RefuseWithoutKernels(build);
+  if (found.front().ladder) others.clear();  // what it was linked from, and programs that it is linked into
+  for (const fs::path& path : others) found.push_back({.path = (folder / path).string(), .compared = false});
   return found;
 }
 
 void RefuseWithoutKernels(const std::string& build) {
-  throw Error(build + " contains no kernels: no libfa_kernels.a, fa-profile, or .so or .cubin with GPU code",
+  throw Error(build + " contains no kernels: no libfa_kernels.a, fa-profile, or .so, .cubin or .fatbin with GPU code",
               "build it first, or give the program, library, object or cubin with the kernels");
 }
 

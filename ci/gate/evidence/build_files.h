@@ -12,13 +12,16 @@ struct BuildFile {
   std::string prefix{};  ///< of its kernels' names: "my_kernel/"; empty for the build itself and for the ladder
   bool ladder = false;   ///< only its rungs count
   bool given = false;    ///< by its own path, not found in a folder: GPU code is expected in it
+  bool compared = true;  ///< false: an object, archive or program of a folder, which may be linked into its libraries
 };
 
 /// The files of a build: `build` itself, or in a folder, at any depth (without hidden folders, CMakeFiles, and links to
 /// folders):
 /// - the ladder: libfa_kernels.a, else the program fa-profile; the least deep one;
-/// - every *.so and *.cubin that may have GPU code, named by its stem, or by its path if two share a stem.
-/// Sorted by name. Throws Error if there are none.
+/// - every *.so, *.so.1, *.cubin and *.fatbin that may have GPU code, named by its stem, or by its path if two share a
+///   stem;
+/// - without the ladder, what else may have GPU code, which is not compared.
+/// Throws Error if there is nothing to compare.
 std::vector<BuildFile> FindBuildFiles(const std::string& build);
 
 /// Throws Error: the build has no kernels.

@@ -103,6 +103,7 @@ void MergeCase(CaseFacts& into, const CaseFacts& piece, const std::string& origi
   MergeKnown(into.host_code_hash, piece.host_code_hash, name + " has other host code in " + origin);
   MergeKnown(into.phase_model, piece.phase_model, "the phases of " + name + " come from another model in " + origin);
   MergeVerification(into, piece);
+  if (into.architectures.empty()) into.architectures = piece.architectures;
   if (into.refused.empty()) into.refused = piece.refused;
   if (into.untimed.empty()) into.untimed = piece.untimed;
   if (into.launches.empty()) into.launches = piece.launches;

@@ -1,6 +1,7 @@
 #include "fa_profile/static_evidence.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -62,6 +63,8 @@ struct BuiltKernel {
   std::string phase_model;
   CodeFacts facts;
   DeviceFunction function;
+  std::string architecture;
+  std::string code_hash;  ///< sass::CubinFunction's
 };
 
 /// A cubin and its selected kernels. Its bytes are read when they are needed: all of a build may not fit into memory.
@@ -118,11 +121,12 @@ std::string ShortName(const std::string& demangled) {
   return fmt::format("{}~{:08x}", name.substr(0, kMost), Fnv1a(name) >> 32);
 }
 
-// "sm_90a" after "sm_90", "sm_100" after "sm_90a".
-std::pair<int, std::string> ArchitectureRank(const std::string& architecture) {
+// Which of two architectures a GPU that can run both runs: "sm_90a" before "sm_90", "sm_100a" before "sm_100f".
+std::pair<int, int> ArchitectureRank(const std::string& architecture) {
   int number = 0;
-  (void)RE2::PartialMatch(architecture, "([0-9]+)", &number);
-  return {number, architecture};
+  std::string letter;
+  (void)RE2::PartialMatch(architecture, "([0-9]+)([a-z]?)", &number, &letter);
+  return {number, letter == "a" ? 2 : letter == "f" ? 1 : 0};
 }
 
 /// What -G makes is other code than what is shipped: each variable in memory, nothing optimised.
@@ -132,25 +136,10 @@ void RefuseDeviceDebug(const std::string& file, const std::string& kernel) {
               "build it without -G; for source lines use -lineinfo, which leaves the machine code as it is");
 }
 
-/// The code of a file for its newest architecture, or for that one.
-sass::CodeSelection SelectNewest(const sass::MachineCode& code, const std::string& path,
-                                 const std::string& architecture) {
-  sass::CodeSelection selection = sass::SelectCode(code, path, architecture);
-  const auto rank = [](const sass::CodeImage& image) { return ArchitectureRank(image.architecture).first; };
-  int newest = 0;
-  for (const sass::CodeImage& image : selection.cubins) newest = std::max(newest, rank(image));
-  std::erase_if(selection.cubins, [&](const sass::CodeImage& image) { return rank(image) != newest; });
-  std::erase_if(selection.unread, [&](const sass::CodeImage& image) {
-    return image.kind == sass::CodeImage::Kind::kCubin && !image.architecture.empty() && rank(image) < newest;
-  });
-  return selection;
-}
-
 /// A library that was found in a folder may be host code alone.
-sass::CodeSelection SelectNewest(const sass::MachineCode& code, const BuildFile& file,
-                                 const std::string& architecture) {
+sass::CodeSelection SelectCode(const sass::MachineCode& code, const BuildFile& file, const std::string& architecture) {
   try {
-    return SelectNewest(code, file.path, architecture);
+    return sass::SelectCode(code, file.path, architecture);
   } catch (const sass::NoGpuCode&) {
     if (file.given) throw;
     return {};
@@ -167,7 +156,7 @@ class Build {
     bool has_rungs = file.ladder;
     const std::string host_code_hash = sass::HostCodeHash(file.path);
     const auto code = std::make_shared<const sass::MachineCode>(file.path);
-    sass::CodeSelection selection = SelectNewest(*code, file, options_.architecture);
+    sass::CodeSelection selection = SelectCode(*code, file, options_.architecture);
     for (const sass::CodeImage& image : selection.unread) AddUnread(file.path, image, Error(image.unread));
     std::set<std::pair<std::size_t, std::uint64_t>> seen;  // equal cubins are read once
     for (sass::CodeImage& image : selection.cubins) {
@@ -196,6 +185,9 @@ class Build {
         }
       }
       std::erase_if(work.kernels, [](const BuiltKernel& kernel) { return kernel.kernel.empty(); });
+    }
+    KeepNewest(works);
+    for (Work& work : works) {
       if (work.kernels.empty()) continue;
       if (work.info.is_device_debug) RefuseDeviceDebug(file.path, work.kernels.front().kernel);
       works_.push_back(std::move(work));
@@ -209,6 +201,17 @@ class Build {
   std::vector<std::string> TakeUnread() {
     std::ranges::sort(unread_);
     return std::move(unread_);
+  }
+
+  /// CaseFacts::architectures of a case.
+  std::map<std::string, std::string> ArchitecturesOf(const std::string& kernel) const {
+    std::map<std::string, std::string> hashes;
+    const auto found = architectures_.find(kernel);
+    if (found == architectures_.end() || !options_.architecture.empty()) return hashes;
+    for (const auto& [architecture, functions] : found->second) {
+      hashes.emplace(architecture, fmt::format("{:016x}", Fnv1a(fmt::format("{}", fmt::join(functions, " ")))));
+    }
+    return hashes;
   }
 
   /// The disassembled kernels, by case. nvdisasm takes most of the time, so several run at once.
@@ -257,7 +260,26 @@ class Build {
       kernel.source = SourceOf(lines, function);
       kernel.kernel = RungOf(kernel.source);
       kernel.function.name = function.name;
+      kernel.architecture = work.image.architecture;
+      kernel.code_hash = fmt::format("{:016x}", function.code_hash);
       work.kernels.push_back(std::move(kernel));
+    }
+  }
+
+  /// Leaves each function of a file for the architecture that the newest GPU runs; of the others the hash is kept.
+  void KeepNewest(std::vector<Work>& works) {
+    std::map<std::string, std::pair<int, int>> newest;  // by symbol
+    for (const Work& work : works) {
+      for (const BuiltKernel& kernel : work.kernels) {
+        architectures_[kernel.kernel][kernel.architecture].insert(kernel.code_hash);
+        std::pair<int, int>& rank = newest[kernel.function.name];
+        rank = std::max(rank, ArchitectureRank(kernel.architecture));
+      }
+    }
+    for (Work& work : works) {
+      std::erase_if(work.kernels, [&](const BuiltKernel& kernel) {
+        return ArchitectureRank(kernel.architecture) < newest[kernel.function.name];
+      });
     }
   }
 
@@ -285,6 +307,8 @@ class Build {
   const StaticOptions& options_;
   KernelPattern pattern_;
   std::vector<Work> works_;
+  std::map<std::string, std::map<std::string, std::set<std::string>>>
+      architectures_;             // hashes of each case's functions
   std::set<std::string> others_;  // kernels that the pattern does not select
   std::vector<std::string> unread_;
   std::optional<Error> first_unread_;
@@ -308,6 +332,16 @@ void Unify(std::vector<BuiltKernel>& kernels) {
     kept.push_back(std::move(kernel));
   }
   kernels = std::move(kept);
+}
+
+// Files with GPU code that are neither libraries nor cubins of a folder.
+std::string NotCompared(const std::vector<std::string>& files) {
+  constexpr std::size_t kMostNamed = 5;
+  const std::vector<std::string> named(files.begin(),
+                                       files.begin() + static_cast<std::ptrdiff_t>(std::min(files.size(), kMostNamed)));
+  return fmt::format("not compared, for they are neither libraries nor cubins: {}{}; give them one by one",
+                     fmt::join(named, ", "),
+                     files.size() > kMostNamed ? fmt::format(" and {} more", files.size() - kMostNamed) : "");
 }
 
 // What all kernels of a case have in common; absent: they differ.
@@ -389,7 +423,14 @@ bool IsOfFile(const CaseFacts& facts) {
 
 Evidence StaticEvidence(const std::string& build, const StaticOptions& options) {
   Build found(options);
-  for (const BuildFile& file : FindBuildFiles(build)) sass::InFile(file.path, [&] { found.Find(file); });
+  std::vector<std::string> others;
+  for (const BuildFile& file : FindBuildFiles(build)) {
+    if (file.compared) {
+      sass::InFile(file.path, [&] { found.Find(file); });
+    } else {
+      others.push_back(std::filesystem::path(file.path).lexically_relative(build).string());
+    }
+  }
   if (found.IsEmpty()) RefuseWithoutKernels(build);
   // Read before the code, which takes longer: a log that is missing is an error at once.
   const auto log = options.build_log ? options.build_log : FindBuildLog(build);
@@ -400,6 +441,7 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
   Evidence evidence;
   evidence.origin = build;
   evidence.unread_code = found.TakeUnread();
+  if (!others.empty()) evidence.losses.push_back(NotCompared(others));
   const std::string repository = FindRepository();
   std::vector<std::set<std::string>> sources;
   for (auto kernel = kernels.begin(); kernel != kernels.end();) {
@@ -412,6 +454,7 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
       facts.code.push_back(std::move(kernel->facts));
       own.push_back(&*kernel);
     }
+    facts.architectures = found.ArchitecturesOf(facts.kernel);
     facts.host_code_hash = OneOf(own, &BuiltKernel::host_code_hash).value_or("");
     facts.phase_model = OneOf(own, &BuiltKernel::phase_model).value_or("several");
     facts.places = PlacesOf(own, repository);

@@ -131,6 +131,7 @@ void Fields(auto& io, Is<CaseFacts> auto& facts) {
   io.Field("compiler_warnings", facts.compiler_warnings);
   io.Field("places", facts.places);
   io.Field("findings", facts.findings);
+  io.Field("architectures", facts.architectures);
   io.Field("host_code_hash", facts.host_code_hash);
   io.Field("phase_model", facts.phase_model);
   io.Field("code", facts.code);
@@ -215,6 +216,9 @@ void Check(const JsonNode& node, const CodeFacts& code) {
 void Check(const JsonNode& node, const CaseFacts& facts) {
   if (facts.kernel.empty()) node.At("kernel").Fail("is empty");
   if (!facts.host_code_hash.empty()) RequireHexDigits(node.At("host_code_hash"), kHashDigits);
+  for (const auto& [architecture, hash] : facts.architectures) {
+    RequireHexDigits(node.At("architectures").At(architecture.c_str()), kHashDigits);
+  }
 }
 void Check(const JsonNode&, const auto&) {}
 

@@ -221,10 +221,31 @@ void JudgeWarnings(CaseWork& work) {
   }
 }
 
+/// Code for architectures that are not judged: it must be the base's.
+void JudgeOtherArchitectures(CaseWork& work) {
+  const auto& base = work.base->architectures;
+  const auto& candidate = work.candidate->architectures;
+  if (base.empty() || candidate.empty()) return;
+  for (const auto& [architecture, hash] : base) {
+    if (std::ranges::count(work.base->code, architecture, &CodeFacts::architecture) > 0) continue;
+    const auto found = candidate.find(architecture);
+    if (found != candidate.end() && found->second == hash) continue;
+    const std::string name = OneLine(architecture, 20);
+    Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true,
+        found == candidate.end() ? "no code for " + name + " in the candidate"
+                                 : fmt::format("other machine code for {0}, not judged: --arch {0} judges it", name));
+  }
+  for (const auto& [architecture, hash] : candidate) {
+    if (base.contains(architecture)) continue;
+    work.gap = "code for " + OneLine(architecture, 20) + " is new and was not compared";
+  }
+}
+
 }  // namespace
 
 void JudgeCode(const JudgeContext& context, CaseWork& work) {
   if (work.base == nullptr || work.candidate == nullptr) return;
+  JudgeOtherArchitectures(work);
   work.verdict.identical = SameCode(*work.base, *work.candidate);
   const std::string& host_code = work.base->host_code_hash;
   if (!host_code.empty() && !work.candidate->host_code_hash.empty()) {

@@ -360,14 +360,16 @@ function occupancyView(entry) {
   const {occupancy} = entry.json;
   const achieved = entry.metric("achieved_occupancy_ratio");
   if (!occupancy && achieved === null) return h("p", {class: "note"}, "Not measured.");
+  const several = entry.json.launches.length > 1;  // then the two are not of the same kernels
   const theoretical = occupancy ? occupancy.theoretical_ratio : entry.metric("theoretical_occupancy_ratio");
   return h(
     "div", {},
     ratioBar(
       achieved,
-      {label: `achieved ${percent(achieved)} of theoretical ${percent(theoretical)}`, mark: theoretical, height: 18}),
-    h("dl", {class: "facts"}, h("dt", {}, "achieved"), h("dd", {class: "num"}, valueText(percent(achieved))),
-      h("dt", {}, "theoretical (the mark)"), h("dd", {class: "num"}, valueText(percent(theoretical))), occupancy && [
+      {label: `achieved ${percent(achieved)}, theoretical ${percent(theoretical)}`, mark: theoretical, height: 18}),
+    h("dl", {class: "facts"}, h("dt", {}, several ? "achieved by all kernels" : "achieved"),
+      h("dd", {class: "num"}, valueText(percent(achieved))),
+      h("dt", {}, several ? "theoretical of the longest (the mark)" : "theoretical (the mark)"), h("dd", {class: "num"}, valueText(percent(theoretical))), occupancy && [
         h("dt", {}, "limited by"),
         h("dd", {}, occupancy.limiters.map((limiter) => h("span", {class: "chip"}, limiter))),
         h("dt", {}, "blocks per SM"), h("dd", {class: "num"}, occupancy.blocks_per_sm), h("dt", {}, "waves"),

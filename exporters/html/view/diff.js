@@ -53,7 +53,7 @@ const CHANGE_KINDS = {
 // What is compared and no catalogue has.
 const OTHER_METRICS = {
   product_overlap_ratio: {
-    label: "work beside products",
+    label: "work during products",
     unit: "ratio",
     help: "of the cycles from a product's issue to the end of the wait for it"
   },

@@ -132,8 +132,8 @@ function waitsTable(entry) {
           cell: (wait, value) => (isNumber(value) ? percent(value) : "")
         },
         {
-          id: "beside",
-          title: "mostly beside",
+          id: "meanwhile",
+          title: "meanwhile mostly",
           value: (wait) => (most(wait.beside_cycles) || [""])[0],
           cell: (wait, value) => (value ? phaseName(value) : "")
         },

@@ -28,10 +28,10 @@ struct Given {
   std::string value{};  ///< empty: any
 };
 
-/// The first has no effect beside the second.
+/// The first has no effect with the second.
 struct Exclusion {
   Given option;
-  Given beside;
+  Given with;
   std::string why{};
   std::string cure = "leave one of them out";
   Jobs jobs = ~Jobs{0};  ///< in these jobs alone

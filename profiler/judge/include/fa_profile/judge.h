@@ -61,19 +61,6 @@ struct JudgedTime {
 };
 JudgedTime TimeOf(const Answer& answer);
 
-/// While it lives, processes of the same user can neither read nor change this one's memory; root can. A job has one
-/// until its verdicts are written: what a library leaves behind may outlive its trial.
-class ClosedMemory {
- public:
-  ClosedMemory();
-  ~ClosedMemory();
-  ClosedMemory(const ClosedMemory&) = delete;
-  ClosedMemory& operator=(const ClosedMemory&) = delete;
-
- private:
-  int before_;
-};
-
 /// Judges a library's kernel. `gpu`: of the current device, for the witness; its counters must be free. Throws Error:
 /// the library cannot be loaded, the tensors do not fit, or it was interrupted.
 Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress = {});
