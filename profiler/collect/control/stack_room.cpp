@@ -12,7 +12,7 @@ struct Bounds {
   std::uintptr_t high = 0;
 };
 
-// Of the main thread this reads /proc: once is enough.
+// For the main thread this reads /proc: once is enough.
 Bounds BoundsOfThisThread() noexcept {
   Bounds bounds;
   pthread_attr_t attributes;
