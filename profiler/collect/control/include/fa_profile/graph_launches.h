@@ -18,8 +18,8 @@ struct WorkSum {
   std::int64_t total_ns = 0;
 };
 
-/// The launches of CUDA graphs, assembled from the records of their kernels. Of a sample only launches that are
-/// complete count: kernels at the end of a long graph would be missing more often than others.
+/// The launches of CUDA graphs, assembled from the records of their kernels. In a sample only complete launches count:
+/// otherwise kernels at the end of a long graph would be missing more often than others.
 class GraphLaunches {
  public:
   static constexpr std::size_t kMostGraphs = 4096;  ///< the newest are kept
