@@ -38,20 +38,20 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// First Ctrl-C: end between two launches. Second: the default, so that a hanging kernel can be left.
+// First Ctrl-C: end between two launches. Second: the default action, to get out of a hanging kernel.
 void OnInterrupt(int signal) {
   interrupted = true;
   (void)std::signal(signal, SIG_DFL);
 }
 
-// What came of a case before it is measured.
+// What is known about a case before it is measured.
 struct Looked {
   CaseCheck check;
   std::optional<Judgement> judgement;
 };
 using LookedAt = std::map<std::pair<const Kernel*, std::string>, Looked>;  // by kernel and shape
 
-// The kernels of libraries. It comes before all else that uses counters: the judge's witness needs them.
+// Judges the libraries' kernels, before anything else uses counters: the judge's witness needs them.
 LookedAt JudgeLibraries(const KernelSelection& selection, const LadderJob& job, collect::GpuApi& gpu,
                         ProgressBar& bar) {
   LookedAt judged;
@@ -69,7 +69,7 @@ LookedAt JudgeLibraries(const KernelSelection& selection, const LadderJob& job, 
   return judged;
 }
 
-// Without a verification, as asked for, a library runs in this process at once.
+// With verification turned off, a library runs in this process at once.
 Looked LookAt(const Kernel& kernel, const Shape& shape, const LadderJob& job, const LookedAt& judged,
               ProgressBar& bar) {
   if (job.calls.draws == 0) {
@@ -90,10 +90,10 @@ collect::Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
   };
 }
 
-// A shape that no kernel takes is an error before anything runs. Libraries are not asked: that runs their code.
+// A shape that no kernel accepts is an error before anything runs. Libraries are not asked: that would run their code.
 void RequireShapes(const KernelSelection& selection, const std::vector<Shape>& shapes) {
   for (const Shape& shape : shapes) {
-    // Parameters concern libraries, which are the last.
+    // Parameters concern libraries, which come last.
     std::vector<const Kernel*> kernels = selection.kernels();
     if (shape.parameters() != nullptr) std::ranges::reverse(kernels);
     std::string reason;
@@ -107,7 +107,7 @@ void RequireShapes(const KernelSelection& selection, const std::vector<Shape>& s
   }
 }
 
-// What a first launch sets up (cuBLAS has a handle to make) cannot be captured in a graph.
+// Setup in a first launch (cuBLAS has to make a handle) cannot be captured in a graph.
 void LaunchUnverified(const Kernel& kernel, const Shape& shape) {
   kernel.MakeWorkload(shape, /*seed=*/1)->Launch(nullptr);
   if (collect::DeviceStillWorks()) return;
@@ -115,7 +115,7 @@ void LaunchUnverified(const Kernel& kernel, const Shape& shape) {
               "leave it out with --kernel, or find the cause with fa-profile verify --kernel " + kernel.id());
 }
 
-// Writes what a verification gave. False: the kernel is not to be measured.
+// Writes the verification's result. False: the kernel is not to be measured.
 bool WriteVerification(const Case& entry, Looked looked, collect::CollectRun& run, ProgressBar& bar) {
   Verification& verification = looked.check.verification;
   verification.case_id = entry.id;
@@ -133,8 +133,8 @@ bool WriteVerification(const Case& entry, Looked looked, collect::CollectRun& ru
   return false;
 }
 
-// The cases to measure: every kernel at every shape that it takes, unless it is wrong. The result of its verification
-// is in the recording.
+// The cases to measure: every kernel at every shape that it accepts, unless it is wrong. Verification results go to the
+// recording.
 std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, const LadderJob& job,
                                               const LookedAt& judged, collect::CollectRun& run, ProgressBar& bar,
                                               int& wrong) {
@@ -152,7 +152,7 @@ std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, 
     }
     const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape, looked.check.work};
     run.sink.Write(entry);
-    if (job.calls.draws == 0) {  // the recording tells that the case was not verified
+    if (job.calls.draws == 0) {  // the recording says that the case was not verified
       run.sink.Commit();
       LaunchUnverified(*kernel, shape);
     } else if (!WriteVerification(entry, looked, run, bar)) {
@@ -177,7 +177,7 @@ void MeasureCalls(collect::CollectRun& run, const std::vector<collect::PendingCa
   });
 }
 
-// What was measured until then. The first error is the one to report.
+// Writes what was measured until then. The first error is the one to report.
 void WriteAfterError(collect::PhaseCollector& phases) noexcept {
   try {
     phases.Close();
@@ -200,7 +200,7 @@ Session LadderSession(const LadderJob& job, const std::string& metric_set) {
 
 bool RunLadder(const LadderJob& job, const Report& report) {
   collect::PrepareProcessForNvtx();
-  auto own_stdout = std::make_optional<OwnStdout>();  // what measured code prints must not be in the report
+  auto own_stdout = std::make_optional<OwnStdout>();  // keeps measured code's output out of the report
   const KernelSelection selection(job.kernels.pattern, job.kernels.libraries, job.kernels.tensor_files);
   RequireShapes(selection, job.kernels.shapes);
 
@@ -229,11 +229,11 @@ bool RunLadder(const LadderJob& job, const Report& report) {
   CertifiedSink sink(portable);
   collect::CollectRun run{device, *gpu, sink, 1, ShowOn(bar), [] { return interrupted.load(); }};
   const LookedAt judged = JudgeLibraries(selection, job, *gpu, bar);
-  // Before the first kernel is loaded: CUPTI knows no other code inside.
+  // Before the first kernel is loaded: CUPTI cannot see inside code loaded earlier.
   std::optional<collect::PhaseCollector> phases;
   if (WantsPhases(job.metrics)) phases.emplace(run, DisassemblerOrStacks(losses));
 
-  // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
+  // Correctness of everything comes first: nothing is measured before, so an error here loses no measurement.
   int wrong = 0;
   const std::vector<collect::PendingCase> cases = VerifyCases(selection, job, judged, run, bar, wrong);
   if (cases.empty() && wrong == 0) {
@@ -244,7 +244,7 @@ bool RunLadder(const LadderJob& job, const Report& report) {
     if (phases) {
       collect::CollectTogether(*gpu, cases, "none",
                                [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Measure(jobs); });
-      phases->Close();  // before the range profiler comes
+      phases->Close();  // the range profiler needs this
     }
     MeasureCalls(run, cases, job, set.metrics);
   } catch (...) {
