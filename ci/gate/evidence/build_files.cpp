@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file's name without its ending, and without the tag of a Python extension (PEP 3149): x of
-// x.cpython-311-x86_64-linux-gnu.so and of x.cpython-312-x86_64-linux-gnu.so, which are one library.
+// The file's name without its ending and without the tag of a Python extension (PEP 3149): x for both
+// x.cpython-311-x86_64-linux-gnu.so and x.cpython-312-x86_64-linux-gnu.so, which are one library.
 std::string LibraryName(const fs::path& path) {
   fs::path name = path.stem();
   const std::string tag = name.extension().string();

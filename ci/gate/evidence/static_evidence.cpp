@@ -47,7 +47,8 @@ constexpr std::size_t kMostLogBytes = std::size_t{256} << 20U;
 
 constexpr std::string_view kRung = "rung";
 
-// Code does not tell it. What registers and threads allow can still be compared, because both builds are read so.
+// Code does not reveal it. What registers and threads allow can still be compared, because both builds are read this
+// way.
 analyze::LintOptions WithoutDynamicSharedMemory() {
   analyze::LintOptions options;
   options.dynamic_shared_memory_bytes = 0;
@@ -64,7 +65,7 @@ struct BuiltKernel {
   DeviceFunction function;
 };
 
-/// A cubin and its selected kernels. Its bytes are read when they are needed: all of a build may not fit into memory.
+/// A cubin and its selected kernels. Its bytes are read on demand: those of a whole build may not fit into memory.
 struct Work {
   std::string file;
   std::shared_ptr<const sass::MachineCode> code;
@@ -73,7 +74,7 @@ struct Work {
   std::vector<BuiltKernel> kernels;  ///< function.name set, the rest of function and facts to be filled
 };
 
-// "rung7_mma.cu" of the namespace "_GLOBAL__N__21b11bff_12_rung7_mma_cu_07245e80" that nvcc gives to a file's own
+// "rung7_mma.cu" from the namespace "_GLOBAL__N__21b11bff_12_rung7_mma_cu_07245e80" that nvcc gives to a file's own
 // names.
 std::string SourceInSymbol(const std::string& symbol) {
   for (const std::string_view mark : {std::string_view("_GLOBAL__N__"), std::string_view("_INTERNAL_")}) {
@@ -102,7 +103,7 @@ std::string SourceOf(const sass::LineTable& lines, const sass::CubinFunction& fu
   return {};
 }
 
-// "mma" of "rung7_mma.cu", as rungs are named (kernels/); empty for other files.
+// "mma" for "rung7_mma.cu", as rungs are named (kernels/); empty for other files.
 std::string RungOf(const std::string& source) {
   std::string id;
   (void)RE2::FullMatch(source, R"(rung[0-9]+_(.+)\.cu.*)", &id);
@@ -125,14 +126,14 @@ std::pair<int, std::string> ArchitectureRank(const std::string& architecture) {
   return {number, architecture};
 }
 
-/// What -G makes is other code than what is shipped: each variable in memory, nothing optimised.
+/// -G produces different code from what is shipped: each variable in memory, nothing optimised.
 void RefuseDeviceDebug(const std::string& file, const std::string& kernel) {
   throw Error(file + ": " + kernel + " is device debug code (nvcc -G), which is not optimised: it differs from " +
                   "the code that will run",
               "build it without -G; for source lines use -lineinfo, which leaves the machine code as it is");
 }
 
-/// The code of a file for its newest architecture, or for that one.
+/// The code of a file for its newest architecture, or for the given one.
 sass::CodeSelection SelectNewest(const sass::MachineCode& code, const std::string& path,
                                  const std::string& architecture) {
   sass::CodeSelection selection = sass::SelectCode(code, path, architecture);
@@ -146,7 +147,7 @@ sass::CodeSelection SelectNewest(const sass::MachineCode& code, const std::strin
   return selection;
 }
 
-/// A library that was found in a folder may be host code alone.
+/// A library found in a folder may contain only host code.
 sass::CodeSelection SelectNewest(const sass::MachineCode& code, const BuildFile& file,
                                  const std::string& architecture) {
   try {
@@ -205,7 +206,7 @@ class Build {
   /// No file had a kernel, whatever its name.
   bool IsEmpty() const { return works_.empty() && others_.empty() && unread_.empty(); }
 
-  /// Code that was not read, with its reason.
+  /// Code that was not read, with the reason.
   std::vector<std::string> TakeUnread() {
     std::ranges::sort(unread_);
     return std::move(unread_);
@@ -310,14 +311,14 @@ void Unify(std::vector<BuiltKernel>& kernels) {
   kernels = std::move(kept);
 }
 
-// What all kernels of a case have in common; absent: they differ.
+// The value that all kernels of a case share; absent: they differ.
 std::optional<std::string> OneOf(const std::vector<BuiltKernel*>& kernels, std::string BuiltKernel::*field) {
   const std::string& first = kernels.front()->*field;
   const bool same = std::ranges::all_of(kernels, [&](const BuiltKernel* kernel) { return kernel->*field == first; });
   return same ? std::optional(first) : std::nullopt;
 }
 
-// The line with most instructions of each phase: HotLines of a recording that sampled each instruction once.
+// The line with most instructions in each phase: like HotLines of a recording that sampled each instruction once.
 std::map<std::string, SourcePlace> PlacesOf(const std::vector<BuiltKernel*>& kernels, const std::string& repository) {
   Recording recording;
   ProfileEntry entry;
@@ -337,7 +338,7 @@ std::map<std::string, SourcePlace> PlacesOf(const std::vector<BuiltKernel*>& ker
 /// Warnings of kernels that are not selected are dropped.
 class WarningSorter {
  public:
-  /// `sources`: the names of the files with the kernels of each case.
+  /// `sources`: names of the files that contain each case's kernels.
   WarningSorter(Evidence& evidence, const std::vector<std::set<std::string>>& sources, const std::string& repository)
       : evidence_(evidence), sources_(sources), repository_(repository) {}
 
@@ -380,7 +381,7 @@ bool HasNoLog(const Evidence& evidence) {
   return !evidence.processes.empty() || std::ranges::find(evidence.losses, kNoBuildLog) != evidence.losses.end();
 }
 
-// A case of a file with warnings, not of a kernel.
+// A case for a file with warnings, not for a kernel.
 bool IsOfFile(const CaseFacts& facts) {
   return facts.code.empty() && facts.shape.empty() && facts.launches.empty() && !facts.verification;
 }
@@ -391,7 +392,7 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
   Build found(options);
   for (const BuildFile& file : FindBuildFiles(build)) sass::InFile(file.path, [&] { found.Find(file); });
   if (found.IsEmpty()) RefuseWithoutKernels(build);
-  // Read before the code, which takes longer: a log that is missing is an error at once.
+  // Read before the code, which takes longer: a missing log is an immediate error.
   const auto log = options.build_log ? options.build_log : FindBuildLog(build);
   const std::string log_text = log ? ReadFile(*log, kMostLogBytes) : std::string();
   std::vector<BuiltKernel> kernels = found.Disassemble();

@@ -12,7 +12,7 @@ namespace {
 /// Processes of a block: the base, the candidate, and the base as the run's control.
 constexpr std::size_t kBlock = 3;
 
-/// The longest of the candidate's processes is beyond any limit for slow ones: over 1 + 3 x 2 %, of even the shortest.
+/// The longest of the candidate's processes is beyond any limit for slow ones: over 1 + 3 x 2 % of even the shortest.
 constexpr double kPerhapsSlow = 1.06;
 
 }  // namespace
