@@ -19,11 +19,11 @@ namespace fa_profile::analyze {
 std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functions, const PcSampling& sampling,
                                     const SassCounting& counting, double warp_cycles);
 
-/// By which places are in the order of the source or of the code: "schedule.h:126" is ("schedule.h", 126), "0x3a40" is
-/// ("", 0x3a40).
+/// Sort key that puts places in the order of the source or of the code: ("schedule.h", 126) for "schedule.h:126", ("",
+/// 0x3a40) for "0x3a40".
 std::pair<std::string, long> OrderOfPlace(const std::string& place);
 
-/// Of all waits for groups of products; nothing where there are none.
+/// Over all waits for groups of products; nothing if there are none.
 std::optional<ProductOverlap> OverlapOf(const std::vector<AsyncWait>& waits);
 
 }  // namespace fa_profile::analyze

@@ -15,7 +15,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// The names by which texts mention thresholds: a changed number changes what --explain says.
+/// The thresholds' names in texts: changing a number changes what --explain says.
 std::string WithThresholds(std::string_view text) {
   const auto percent = [](double ratio) { return Percent(ratio, 0); };
   return fmt::format(fmt::runtime(text),                                                        //

@@ -38,7 +38,8 @@ std::vector<std::string> MetricsForAnalysis();
 ///   const ProfileDiff diff = Diff(before, Analyze(store::RecordingReader("b.fap").Load()));
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
 
-/// Sets recordings of one program side by side: names of their files and profiles, one or more, each with a `program`.
+/// Puts recordings of one program next to each other: names of their files and profiles, one or more, each with a
+/// `program`.
 RankReport JoinRanks(const std::vector<std::pair<std::string, Profile>>& profiles);
 
 }  // namespace fa_profile::analyze

@@ -10,7 +10,7 @@
 
 namespace fa_profile::analyze {
 
-/// The phases of the self-test's kernels, alpha, beta, gamma and sync: each the function of its name.
+/// The phases of the self-test's kernels, alpha, beta, gamma and sync: each is the function of that name.
 PhaseMap SelftestPhases();
 
 /// Holds each truth against what was measured for the entry's case: the recording's counts per instruction and
@@ -23,7 +23,7 @@ PhaseMap SelftestPhases();
 std::vector<TruthCheck> CheckTruths(const Recording& recording, const ProfileEntry& entry,
                                     const std::vector<Truth>& truths);
 
-/// Counters that are known to lie (docs/measuring.md), each held against an honest one where its kernel was measured.
+/// Counters known to lie (docs/measuring.md), each compared with an honest one if its kernel was measured.
 std::vector<KnownLie> CheckKnownLies(const Recording& recording);
 
 /// CUPTI metric names that CheckKnownLies() reads.

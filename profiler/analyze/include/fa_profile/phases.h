@@ -36,7 +36,7 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
                                         const std::optional<PhaseMap>& map = std::nullopt,
                                         PhaseSource source = PhaseSource::kBest);
 
-/// CUPTI metric names that AnalyzePhases() holds sums against.
+/// CUPTI metric names that AnalyzePhases() checks sums against.
 std::vector<std::string> ClosureInputs();
 
 }  // namespace fa_profile::analyze
