@@ -15,7 +15,7 @@ constexpr std::string_view kPerKernel = "gpu kernel";
 constexpr std::string_view kPerPhase = "gpu kernel phase";
 
 // Counters rather than ratios: a fleet must sum before it divides. Each recording is added once. It times many calls
-// (launches) and takes the counters of one (profiled launches): divide a sum by the count of its kind.
+// (launches) and takes the counters of one (profiled launches): divide a sum by the matching count.
 constexpr ExportedMetric kTable[] = {
     // What was run, and how long it took.
     {"faprof_kernel_launches_total", kCounter, "count", kPerCase,
