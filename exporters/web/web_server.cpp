@@ -134,7 +134,7 @@ WebReply TextReply(int status, std::string text, std::string content_type) {
 }
 
 // Threads: libmicrohttpd's own run OnRequest() and the other callbacks; the password checker has one; and our
-// own accepts connections and ends late ones, because libmicrohttpd (0.9.75) has no limit over all its threads, no
+// door_ accepts connections and ends late ones, because libmicrohttpd (0.9.75) has no limit over all its threads, no
 // limit on the whole time of a request, and cannot stop listening under load without a race.
 class WebServer::Impl {
  public:
