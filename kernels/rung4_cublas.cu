@@ -1,6 +1,5 @@
 // Rung 4: attention as three launches, a batched product, a softmax and a batched product. The products run on tensor
-// cores, yet the whole is slow because of what is between them: S and P go through L2, and the kernels wait for each
-// other.
+// cores, yet the whole is slow for what is between them: S and P go through L2, and the kernels wait for each other.
 
 #include <map>
 

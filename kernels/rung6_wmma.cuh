@@ -87,8 +87,7 @@ __device__ __forceinline__ void load_kv(__half* k, __half* v, const __half* k_he
   CopyRows<T, T::kBlockN>(v, v_head, key0, key_end);
 }
 
-/// Waits for this thread's copies, then for the block: the tile has arrived. With none under way: the tile is no longer
-/// needed.
+/// Waits for this thread's copies, then for the block: the tile has arrived. With no copies: the tile is done with.
 __device__ __forceinline__ void sync(const Place&) {
   sm80::CommitCopies();
   sm80::WaitCopies<0>();
@@ -198,7 +197,8 @@ __device__ __forceinline__ void pv(float* o, const __half* p, const __half* v, c
   __syncwarp();
 }
 
-/// Divides o (kWarpRows, kStride) by each row's sum and writes it; o_head: (seqlen, kHeadDim), `row` the lane's first.
+/// Divides o (kWarpRows, kStride) by the sum of each row and writes it; o_head: (seqlen, kHeadDim), `row` is the
+/// lane's first row.
 template <class T>
 __device__ __forceinline__ void epilogue(__half* o_head, const float* o, const float (&row_sum)[T::kPasses], int row,
                                          int seqlen, const Place&) {

@@ -165,7 +165,8 @@ __device__ __forceinline__ void sync(const Place& place) {
 }
 
 /// scores (kRowsPerWarp, kWarpN) = Q (kRowsPerWarp, kHeadDim) x K^T, K: `rows` (kWarpN, kHeadDim). Not yet scaled. Q:
-/// q, or if it is not kept in registers this warp's rows of the tile in shared memory, q_rows (kRowsPerWarp, kHeadDim).
+/// q, or if it is not kept in registers this warp's rows of the tile in shared memory, which are
+/// q_rows (kRowsPerWarp, kHeadDim).
 template <class T>
 __device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t q_rows, std::uint32_t rows,
                                    const Place& place) {
@@ -431,9 +432,8 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const
 using Latency64 = Tile<64, 2, 16, 4, 64, 1, true>;
 using Latency128 = Tile<128, 2, 16, 4, 32, 1, true>;
 // Many rows: the time is tensor-pipe throughput. 32 rows per warp use every fragment of K and V twice; with 16, reads
-// of shared memory, 128 bytes per cycle, would be the limit. Two blocks per SM overlap one's softmax with the other's
-// products. 128 keys: half the barriers, maxima and rescalings of 64 (8 % faster), for which Q has to leave the
-// registers.
+// of shared memory, 128 bytes per cycle, would be the limit. Two blocks per SM: one's softmax overlaps the other's
+// products. 128 keys: half the barriers, maxima and rescalings of 64 (8 % faster); Q must leave the registers for it.
 using Throughput64 = Tile<64, 4, 32, 1, 128, 2, false>;
 // The accumulator alone takes 128 registers, and 48 keys is the most that does not spill (32: 8 % slower).
 using Throughput128 = Tile<128, 4, 32, 1, 48, 2, false>;

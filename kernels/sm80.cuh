@@ -95,13 +95,11 @@ __device__ __forceinline__ int KeyEnd(int row, const AttentionParams& params) {
   return params.causal ? min(row + 1, params.seqlen) : params.seqlen;
 }
 
-/// Launches `kernel` with `shared_bytes` of dynamic shared memory on a one-dimensional grid; returns the launch's
-/// status.
+/// Launches `kernel` with `shared_bytes` of dynamic shared memory on a one-dimensional grid; returns its status.
 inline cudaError_t Launch(void (*kernel)(AttentionParams), std::int64_t blocks, int threads, int shared_bytes,
                           const AttentionParams& params, cudaStream_t stream) {
   const void* function = reinterpret_cast<const void*>(kernel);
-  // A block gets more than 48 KiB only on request, per device: requested each time, because the current device may
-  // change.
+  // A block gets more than 48 KiB only on request, per device: requested each time, as the device may change.
   const cudaError_t set = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (set != cudaSuccess) return set;
   AttentionParams copy = params;

@@ -6,7 +6,8 @@
 //
 // A tile of R rows and D columns of 2 bytes is D / 64 slabs of R rows of 128 bytes, one slab after the other. TMA
 // writes a slab with its 128-byte swizzle, and WGMMA reads it like that: for K and Q "K-major" (the summed index, the
-// head dimension, is contiguous), for V "MN-major" (the head dimension is the column index, the summed one is the key).
+// head dimension, is the contiguous one), for V "MN-major" (the head dimension is the column index, the summed one is
+// the key).
 
 #include <cstdint>
 
@@ -75,8 +76,7 @@ FA_HOPPER_BOTH constexpr std::uint32_t MnMajorStep(int step) {
   return static_cast<std::uint32_t>(step) * 2U * kAtomBytes;
 }
 
-/// A descriptor whose start is `bytes` further on. There is no carry: shared memory ends below 256 KiB, which fits in
-/// 14 bits.
+/// A descriptor whose start is `bytes` further on. No carry: shared memory ends below 256 KiB, which fits in 14 bits.
 FA_HOPPER_BOTH constexpr std::uint64_t Advance(std::uint64_t descriptor, std::uint32_t bytes) {
   return descriptor + (bytes >> 4);
 }

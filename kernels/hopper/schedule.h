@@ -18,9 +18,8 @@ namespace fa_profile::hopper {
 
 enum class Operand { kQ, kK, kV };
 
-/// A place in a ring of stages. The barrier of a stage completes a phase each time around; a wait names the phase by
-/// its parity. On a fresh barrier the phase before the first counts as complete: the first time around every stage is
-/// empty.
+/// A place in a ring of stages. A stage's barrier completes a phase each time around; a wait names the phase by its
+/// parity. On a fresh barrier the phase before the first counts as complete: at first every stage is empty.
 template <int kStages>
 struct Ring {
   int stage = 0;
@@ -60,8 +59,7 @@ struct Rings {
   }
 };
 
-/// Ping-pong: each warpgroup has a named barrier that hands it the turn to issue products. Returns the barrier of
-/// `warpgroup`.
+/// Ping-pong: the named barrier of each warpgroup, which hands it the turn to issue products.
 FA_HOPPER_BOTH constexpr int TurnOf(int warpgroup) { return 1 + warpgroup; }
 
 /// The barrier at which `warpgroup` arrives after its turn; 0: none, because nobody would take the turn. `last`: it was
@@ -108,8 +106,7 @@ FA_HOPPER_ROLE void ConsumeInTurn(Consumer& consumer, int tiles) {
 }
 
 /// From the scores of an item's first tile to the last PV, which is issued but not waited for. QK of the next tile is
-/// issued before PV of this one, so that the tensor cores have PV to work on while the warps compute the next
-/// exponentials.
+/// issued before PV of this one, so that the tensor cores have PV to do during the next exponentials.
 template <class Consumer>
 FA_HOPPER_ROLE void ConsumeFromScores(Consumer& consumer, int tiles) {
   consumer.await_scores(0);

@@ -237,8 +237,7 @@ struct SplitWarpgroup {
   }
 
  private:
-  /// Turns `o` into this warpgroup's share of the columns, summed over the block's keys, relative to the block's
-  /// maxima.
+  /// Turns `o` into this warpgroup's share of the columns, summed over the block's keys, under the block's maxima.
   __device__ __forceinline__ void Combine(unsigned char* merge) {
     const auto vector_of = [&](int to, int v) {
       const float* const x = o + to * Merge::kShare + 4 * v;
@@ -440,8 +439,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   }
   if constexpr (T::kDependentLaunch) {
     if (loads) {
-      WaitForKernelBefore();  // nothing was read or written before this point, and everything written depends on what
-                              // is read
+      WaitForKernelBefore();  // nothing was read or written before this, and all that is written depends on reads
       LetNextKernelBegin();
     }
   }

@@ -11,8 +11,7 @@
 
 namespace fa_profile::hopper {
 
-/// A block: kWarpgroups consumer warpgroups with 64 rows each and one producer; tiles of kKeys keys in rings of
-/// kStages.
+/// A block: kWarpgroups consumer warpgroups of 64 rows each and one producer; tiles of kKeys keys in rings of kStages.
 template <int kHeadDimArg, int kWarpgroupsArg, int kKeysArg, int kStagesArg>
 struct Tile {
   static constexpr int kHeadDim = kHeadDimArg;

@@ -1,6 +1,5 @@
 // A warp-specialised kernel: warp 0 of each block brings data into shared memory, warps 1 to 3 work on it, two stages
-// in flight. Its roles overlap, so its truth is warp-time: how long each worked, and how long each waited for which
-// other.
+// in flight. Its roles overlap, so its truth is warp-time: how long each worked, and how long it waited for whom.
 #include <cstdint>
 #include <string>
 #include <utility>
