@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// No toolkit but those that a test makes in its folder; what lies in /usr/local stays.
+// No toolkit except those that a test makes in its folder; whatever is in /usr/local stays.
 class CudaToolkitsTest : public FolderTest {
  protected:
   CudaToolkitsTest() {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kNoNvdisasm = "no nvdisasm here: ci/setup.sh fetches one";
 
-// A shell script in a folder of its own, in the place of a tool.
+// A shell script in its own folder that replaces a tool.
 class Script {
  public:
   explicit Script(const std::string& body) : path_((folder_.path() / "tool").string()) {

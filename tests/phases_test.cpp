@@ -533,7 +533,7 @@ TEST(PhasesTest, AnIncorrectKernelHasSharesAndNoTimes) {
   for (const auto& [id, value] : qk.metrics) EXPECT_NE(FindPhaseMetric(id)->unit, "seconds") << id;
 }
 
-/// Two kernels, each launched by a part of its own.
+/// Two kernels, each launched by its own part.
 Recording TwoParts() {
   DeviceFunction second = SerialSoftmax();
   second.id = 2;

@@ -112,7 +112,7 @@ TEST(ReceiptTest, ACertificateWithWrongResultsIsNone) {
   }
 }
 
-// The same case with and without its weak tolerance: each is held against a measurement of its own.
+// The same case with and without its weak tolerance: each is compared with its own measurement.
 TEST(ReceiptTest, ACaseIsComparedWithOneOfItsTolerance) {
   Receipt given = Sample();
   given.cases.push_back(given.cases[0]);
@@ -178,7 +178,7 @@ TEST(ReceiptTest, VerdictTimeAndCountersAreHeldAgainstEachOther) {
   EXPECT_EQ(Find(lines, name + "instructions of a call").result, Result::kDiffers);
 }
 
-// One slow burst makes a wide interval, in which the true time lies; the median is another one.
+// One slow burst makes a wide interval that contains the true time; the median is a different one.
 TEST(ReceiptTest, AForgedTimeDiffersWhateverItsInterval) {
   const auto lines = Compared([](Receipt& now) {
     std::vector<double>& durations = now.cases[0].judgement.durations_ns;

@@ -1,4 +1,4 @@
-// What writing and reading a large recording costs. Reports; its bounds are generous, so that only a mistake of an
+// The cost of writing and reading a large recording. Reports; its bounds are generous, so that only a mistake of an
 // order of magnitude fails (label `bench`).
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -30,7 +30,7 @@ struct Cost {
   double added_mib = 0.0;  // peak resident memory above that of the bare process
 };
 
-// Runs `work` in a process of its own, whose peak memory is then that of the work.
+// Runs `work` in a separate process, whose peak memory is then that of the work.
 Cost Measure(const std::function<void()>& work) {
   int pipe[2];
   EXPECT_EQ(::pipe(pipe), 0);

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// As a reader of YAML 1.2 gives it to a validator. Of keys that stand there twice the last remains.
+/// The value that a YAML 1.2 reader passes to a validator. Of duplicate keys the last remains.
 Json ToJson(const YAML::Node& node) {
   if (node.IsMap()) {
     Json object = Json::object();

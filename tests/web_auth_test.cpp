@@ -36,14 +36,14 @@ std::string Authorization(const std::string& user_and_password) {
   return "Authorization: Basic " + header + "\r\n";
 }
 
-/// What this process, all threads together, has computed so far. A busy machine changes it little.
+/// CPU time of this process, all threads together, so far. A busy machine changes it little.
 double CpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// What is logged while it lives. To be read once nobody logs any more.
+/// Everything logged while it exists. Read it once nobody logs any more.
 class Log {
  public:
   Log() {

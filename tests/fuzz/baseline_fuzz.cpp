@@ -1,5 +1,5 @@
 // Text that is no baseline gives an Error with a hint and nothing else. A fuzzer does not guess a hash, so each input
-// is tried a second time with its receipt made to fit: what stands behind it must not be trusted either.
+// is tried again with a matching receipt: the code after that check must not trust it either.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Bytes that are no cubin give an Error with a hint and nothing else: no crash, no endless loop, no memory without
-// bound. What is read lies inside the file.
+// Bytes that are not a cubin give an Error with a hint and nothing else: no crash, no endless loop, no unbounded
+// memory. Everything read is inside the file.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Whatever the bytes: what is found lies in them, what is unpacked is as large as announced, and each image is either
-// read or has a reason.
+// For any bytes: what is found is inside them, what is unpacked is as large as announced, and each image is either read
+// or has a reason.
 
 #include <cstddef>
 #include <cstdint>

@@ -95,8 +95,8 @@ inline std::vector<Line> WarpgroupAttention() {
   };
 }
 
-/// MmaAttention() with Q K^T in a loop of its own, `condition` at its end: "R60, 0x4" makes four rounds, as many as
-/// there are products P V.
+/// MmaAttention() with Q K^T in its own loop, `condition` at its end: "R60, 0x4" makes four rounds, as many as there
+/// are products P V.
 inline std::vector<Line> RolledAttention(const std::string& comparison, const std::string& condition) {
   std::vector<Line> lines = MmaAttention();
   const Line pv = lines[30];

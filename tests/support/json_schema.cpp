@@ -13,8 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// valijson ignores keywords that it does not know, and whatever stands beside a $ref. The schemas must not rely on
-// them.
+// valijson ignores keywords that it does not know, and anything next to a $ref. The schemas must not rely on them.
 void RefuseUncheckedKeywords(const Json& schema) {
   static const std::set<std::string> kAnnotations{"$schema", "$id", "title", "description"};
   static const std::set<std::string> kOfSchemas{"$defs", "definitions", "properties"};

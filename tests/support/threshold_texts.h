@@ -10,7 +10,7 @@
 #include "fa_profile/thresholds.h"
 #include "test_files.h"
 
-/// What the tests of threshold files share: texts of such files, and what is said of them.
+/// Shared by the tests of threshold files: texts of such files, and messages about them.
 namespace fa_profile {
 
 /// "no error", or the message; every error has a hint.

@@ -49,7 +49,7 @@ struct HttpReply {
 /// A TCP connection to 127.0.0.1.
 class Client {
  public:
-  /// `from`: the address of ours. `receive_bytes`: a receive buffer of its own size, 0: the system's.
+  /// `from`: our address. `receive_bytes`: size of the receive buffer, 0: the system's.
   explicit Client(std::uint16_t port, const char* from = "127.0.0.1", int receive_bytes = 0)
       : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (receive_bytes > 0) setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
