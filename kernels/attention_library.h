@@ -10,7 +10,7 @@
 
 namespace fa_profile {
 
-/// An fp16 attention kernel of the ladder's kind as a kernel library, for variants that are measured beside the rungs.
+/// An fp16 attention kernel of the ladder's kind as a kernel library, for variants measured along with the rungs.
 /// A library defines the functions of its description and exports it:
 ///   const fa_profile_kernel kKernel =
 ///       AttentionLibrary::Describe("mine", AttentionLibrary::kParameters, Launch, Supports);

@@ -114,7 +114,7 @@ class WatchTest : public FolderTest {
     std::cerr.rdbuf(before_);
   }
 
-  /// Sets the file's content, and the result of measuring it.
+  /// Puts a library into the file, as a build would; its content decides what a measurement gives.
   void Build(const std::string& library) const {
     WriteFile(folder_ / "new", library);
     fs::rename(folder_ / "new", file_);

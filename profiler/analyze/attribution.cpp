@@ -17,7 +17,7 @@ struct FoundRule {
   std::string_view by;
 };
 
-/// Finds rules. Names and files repeat for thousands of instructions, so each is looked at once.
+/// Finds rules. Names and files repeat for thousands of instructions, so each is checked once.
 class RuleFinder {
  public:
   explicit RuleFinder(const PhaseMap& map) : map_(map) {}

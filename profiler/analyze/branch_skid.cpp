@@ -23,7 +23,7 @@ std::uint64_t PartOf(std::uint64_t count, double share) {
   return part < static_cast<double>(count) ? static_cast<std::uint64_t>(part) : count;
 }
 
-// Returns to the branch before `behind` its part of the samples there.
+// Gives the branch before `behind` its part of the samples there.
 void GiveBack(double executed, double taken, std::uint32_t branch, PcSample& behind, ByOffset& samples) {
   const double share = taken / (taken + executed);
   for (auto reason = behind.samples.begin(); reason != behind.samples.end();) {

@@ -12,7 +12,7 @@
 namespace fa_profile::collect {
 namespace {
 
-constexpr unsigned kVersionsPerMajor = 10'000;  // of CUPTI_API_VERSION: 130001
+constexpr unsigned kVersionsPerMajor = 10'000;  // in CUPTI_API_VERSION: 130001
 
 void* OpenCupti() noexcept {
   try {

@@ -12,7 +12,7 @@
 
 #include "fa_profile/gpu_api.h"
 
-/// CUPTI's objects behind gpu_api.h, one source file each.
+/// CUPTI's objects that implement gpu_api.h, one source file each.
 namespace fa_profile::collect {
 
 /// The device's counter availability image, from which a plan knows what this driver and machine do not allow.

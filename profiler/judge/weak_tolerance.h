@@ -9,7 +9,7 @@
 
 namespace fa_profile::judge {
 
-/// What else a tolerance accepts, and which part of it does not.
+/// What else a tolerance accepts, and which fraction of it does not.
 struct WeakTolerance {
   /// "zeros", "the mean of all elements", "the mean over extent 1", "the reference rounded to bf16"; empty: none of
   /// them.

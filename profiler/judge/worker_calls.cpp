@@ -128,7 +128,7 @@ void WorkerCalls::Run(const std::vector<std::size_t>& order, int chain) {
   (void)worker_.Require({{"do", "run"}, {"order", order}, {"chain", chain}});
 }
 
-// Calls in Python without a graph allocate their outputs anew.
+// Calls in Python without a graph allocate new outputs.
 void WorkerCalls::AskOutputs(int chain) {
   last_chain_ = chain;
   if (in_python_ && chain == 0) TakeOutputs(0, worker_.Require({{"do", "outputs"}}).at("outputs"));

@@ -53,7 +53,7 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_dram_bytes_total", kCounter, "bytes", kPerKernel, "Bytes read from and written to device memory.",
      "dram_bytes"},
 
-    // How the kernel was built and launched, and what it reached: of its costliest shape in the newest recording.
+    // How the kernel was built and launched, and what it reached: for its costliest shape in the newest recording.
     {"faprof_kernel_registers", kGauge, "registers", kPerKernel, "Registers per thread of the longest launch.",
      "registers_per_thread"},
     {"faprof_kernel_spill_bytes", kGauge, "bytes", kPerKernel,

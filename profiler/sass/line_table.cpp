@@ -224,7 +224,7 @@ class LineProgram {
   std::vector<std::string_view> directories_;
   std::vector<std::string_view> files_;
   std::map<std::uint64_t, ElfFile::Relocation> relocations_;  // by offset in .debug_line
-  // Of the unit:
+  // For the unit:
   std::uint8_t instruction_unit_ = 1;
   int line_base_ = 0;
   int line_range_ = 1;

@@ -53,7 +53,7 @@ constexpr Column ShapePart(const char* name, const char* note = "") {
               }};
 }
 
-// A shape of parameters. Read after the parts of an attention shape.
+// A shape made of parameters. Read after the parts of an attention shape.
 constexpr Column ShapeParameters(const char* name, const char* note) {
   return {.name = name,
           .type = "TEXT",

@@ -70,8 +70,8 @@ std::string Defaults() {
   return open.empty() ? text : text + "}\n";
 }
 
-// In double quotes, as YAML and JSON both read it; ASCII alone, so that nothing in it ends a comment. Names in rules
-// are patterns: a name that has a star matches itself.
+// In double quotes, read alike by YAML and JSON; ASCII only, so that nothing in it ends a comment. Names in rules are
+// patterns: a name that contains a star matches itself.
 std::string QuotedName(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
 }

@@ -46,8 +46,8 @@ double MeanOf(const ProcessBlock& block) {
   return block.again ? (block.candidate + block.base + *block.again) / 3.0 : std::midpoint(block.candidate, block.base);
 }
 
-/// The sums of all choices, one of each block, ascending. Each block merges two or three sorted lists, which is cheaper
-/// than a sort. Without branches that the processor cannot foresee: the trials run a million tests.
+/// The sums of all choices, one from each block, ascending. Each block merges two or three sorted lists, which is
+/// cheaper than sorting. Without unpredictable branches: the trials run a million tests.
 std::vector<double> AllSums(std::span<const Choices> blocks) {
   constexpr double kEnd = std::numeric_limits<double>::infinity();
   std::vector<double> sums{0.0, kEnd};

@@ -29,7 +29,7 @@ namespace fa_profile {
 ///
 /// An answer has "error" (a text; empty: none). The judge believes no answer: it checks what can be checked from
 /// outside.
-/// `trace` runs what it is given and tells which kernels the process launched, each with its stream.
+/// `trace` runs what it is given and returns which kernels the process launched, each with its stream.
 using TraceKernels = std::function<std::vector<std::string>(const std::function<void()>&)>;
 [[noreturn]] void ServeKernelLibrary(const std::string& library, const std::vector<std::string>& files,
                                      const TraceKernels& trace);

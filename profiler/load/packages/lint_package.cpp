@@ -175,8 +175,8 @@ class PackageLinter {
     std::vector<std::uint8_t> cubin;  // from queueing until it is disassembled
     std::string hash;                 // SHA-256 of the cubin; empty: it was not read
     sass::CubinInfo info;
-    std::vector<std::string> symbols;  // for these, from queueing until all are done
-    std::vector<Piece> pieces;         // these, from when it is queued until all are done
+    std::vector<std::string> symbols;  // those of its kernels that are to be disassembled
+    std::vector<Piece> pieces;         // for these, from queueing until all are done
     std::size_t pieces_left = 0;
     bool is_again = false;  // an equal cubin came before
     bool is_done = false;

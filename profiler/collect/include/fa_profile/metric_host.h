@@ -16,7 +16,7 @@ namespace fa_profile::collect {
 
 class HostObject;
 
-/// Chips that this CUPTI knows by name ("GH100").
+/// Chips that this CUPTI supports, by name ("GH100").
 std::vector<std::string> SupportedChips();
 
 /// Validates `metrics` against the chip and builds the config image in one ConfigAddMetrics call (several calls would

@@ -18,9 +18,9 @@ struct ListedCode {
   std::optional<Shape> shape;
   std::string part;         ///< the part of the call that launches the function; empty: the call has one kernel
   std::string function;     ///< demangled; empty when no function was measured
-  std::string missing;      ///< how the phases were found, as in PhaseTable
-  std::string attribution;  ///< present if inference from machine code was tried
-  std::optional<PhaseInference> inference;  ///< present where inference from machine code was tried
+  std::string missing;      ///< why there are no instructions, in words; empty: there are
+  std::string attribution;  ///< how the phases were found, as in PhaseTable
+  std::optional<PhaseInference> inference;  ///< present if inference from machine code was tried
   double samples = 0.0;                     ///< in the function, without the branch skid if it was counted
   std::optional<double> call_share_ratio;   ///< the function's share of the call's samples; absent: not sampled
   bool counted = false;

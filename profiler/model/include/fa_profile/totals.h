@@ -67,7 +67,7 @@ struct KernelTotals {
   std::string origin;                    ///< "ladder", "library", "program"
   std::string commit;                    ///< the tool's commit
   double idle_seconds = 0;               ///< counted by AgeKernels(), since the newest recording that had it
-  bool hidden = false;                   ///< not on the page: HideOldest()
+  bool hidden = false;                   ///< removed from the page by HideOldest()
 
   bool operator==(const KernelTotals&) const = default;
 };

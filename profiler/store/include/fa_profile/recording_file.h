@@ -18,7 +18,7 @@ namespace fa_profile::store {
 /// recording; a killed run leaves a `.part` that opens and holds everything committed. Each Commit() is one SQLite
 /// transaction; what was not committed goes with the writer, and a writer that committed nothing leaves no file. The
 /// `.part` is locked: a second writer for the same path gets an Error. One that a killed run left is never destroyed:
-/// it is renamed to `<path>.part.1` (or the next free number), which kept_aside() tells.
+/// it is renamed to `<path>.part.1` (or the next free number), which kept_aside() returns.
 ///
 /// Used from one thread. Throws Error with the cure: the disk is full, the path is not writable, exists, or is another
 /// writer's. After an Error of the disk the writer takes nothing more. A piece that a recording cannot hold (a value

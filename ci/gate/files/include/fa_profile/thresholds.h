@@ -14,8 +14,8 @@ enum class Severity { kError, kWarning, kOff };
 
 /// Limits of one kind of comparison. Worse means worse by more than both.
 struct Tolerance {
-  double relative = 0.0;  ///< in the metric's unit; for shares: 0.015 is 1.5 points
-  double absolute = 0.0;  ///< in the metric's unit; of shares: 0.015 is 1.5 points
+  double relative = 0.0;  ///< 0.02: 2 %
+  double absolute = 0.0;  ///< in the metric's unit; for shares: 0.015 is 1.5 points
 };
 
 /// An item of `rules` or `exceptions`: demands on a metric of the cases that it matches. Patterns are globs

@@ -35,7 +35,7 @@ class GraphLaunches {
   /// A kernel that ran in a pause: its launch is not complete.
   void AddCut(const GpuWork& kernel);
 
-  /// What was recorded of a graph.
+  /// Records of a graph so far.
   struct Graph {
     std::int64_t launches = 0;
     std::int64_t kernels = 0;

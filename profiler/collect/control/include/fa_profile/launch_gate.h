@@ -17,7 +17,7 @@
 
 namespace fa_profile::collect {
 
-/// Each launch of a program, of a kernel or of a graph, comes here before the driver is asked for it: it passes; or it
+/// Each launch of a program, of a kernel or of a graph, comes here before it reaches the driver: it passes; or it
 /// runs alone, so that a range around it holds nothing else; or it is a graph's, and the graph's nodes are launched in
 /// its place, so that each may run alone. Nothing runs alone while a stream of the process captures: CUPTI's work would
 /// invalidate the capture. No wait is unbounded.
