@@ -1,4 +1,4 @@
-// The program built under sanitizers, which can judge what it reads from the network and from a spool.
+// The program built under sanitizers: they can judge its reading from the network and from a spool.
 #include "command.h"
 
 namespace fa_profile::cli {

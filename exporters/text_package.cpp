@@ -148,8 +148,8 @@ class TextPackage : public PackageWriter {
   std::vector<std::size_t> widths_;
   bool begun_ = false;
   bool has_rows_ = false;
-  std::string file_;   // of the previous row
-  std::string label_;  // of the previous row
+  std::string file_;   // the previous row's
+  std::string label_;  // the previous row's
 };
 
 }  // namespace

@@ -11,10 +11,11 @@
 namespace fa_profile::analyze {
 
 /// The places where these functions wait for asynchronous work: mbarriers (SYNCS.PHASECHK), groups of warpgroup matrix
-/// instructions (WARPGROUP.DEPBAR), of cp.async and of TMA's stores (DEPBAR). Most waiting first; waits at one place
-/// are one. `sampling`: without the branch skid. `warp_cycles`: cycles of all warps of the call that was counted.
+/// instructions (WARPGROUP.DEPBAR), of cp.async and of TMA stores (DEPBAR). Most waiting first; waits at the same place
+/// are combined. `sampling`: without the branch skid. `warp_cycles`: cycles of all warps in the counted call.
 ///
-/// cycles of an instruction = its share of all samples * warp_cycles / how often warps executed it
+///   cycles of an instruction = its share of all samples * warp_cycles / how often warps executed it
+///
 /// A warp is at work where it does not wait: not at an mbarrier, not for a group, not at a barrier.
 std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functions, const PcSampling& sampling,
                                     const SassCounting& counting, double warp_cycles);

@@ -13,7 +13,7 @@ struct LintSubject {
   const KernelCode& kernel;
   const KernelLint& lint;  ///< all but its findings
   LintCode code;
-  std::optional<Device> limits;  ///< of an SM; nothing for an unknown architecture
+  std::optional<Device> limits;  ///< an SM's; nothing for an unknown architecture
   Launch launch;                 ///< one block; without threads if they or the registers are not known
 };
 

@@ -223,7 +223,7 @@ class ProgramTime {
   const std::set<std::string>& chosen_;
   std::map<std::int64_t, const ProfileEntry*> classes_;  // by case
   std::vector<RangeNode> ranges_;
-  std::map<std::string, std::size_t, std::less<>> places_;  // of ranges, by path
+  std::map<std::string, std::size_t, std::less<>> places_;  // ranges, by path
   std::map<std::size_t, std::map<std::int64_t, RangeWork>> work_;
   std::map<std::int64_t, std::int64_t> used_;  // time of a class, in ranges
   std::map<std::int64_t, std::vector<PhaseRatio>> phases_;

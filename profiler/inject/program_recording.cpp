@@ -77,7 +77,7 @@ std::int64_t ProgramRecording::WriteCase(const std::string& key, Launch launch) 
   launch.id = next_id_++;
   launch.case_id = entry.id;
   writer_->Write(launch);
-  case_of_key_.emplace(key, entry.id);  // of classes that differ only in the cluster, the first
+  case_of_key_.emplace(key, entry.id);  // the first of the classes that differ only in the cluster
   return entry.id;
 }
 

@@ -27,7 +27,7 @@ class DeviceMemory {
   std::string ExportedHandle() const;
   /// The bytes from `offset` on.
   void Download(std::span<std::byte> bytes, std::size_t offset = 0) const;
-  void CopyFrom(const DeviceMemory& other) const;  ///< of the same size
+  void CopyFrom(const DeviceMemory& other) const;  ///< both have the same size
   void Upload(std::span<const std::byte> bytes) const;
 
  private:

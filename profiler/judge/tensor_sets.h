@@ -95,7 +95,7 @@ class TensorSets {
     std::size_t offset;
     std::size_t bytes;
   };
-  std::vector<Captured> captured_;  // of each in compared_, in staging_
+  std::vector<Captured> captured_;  // for each in compared_, in staging_
   HostMemory staging_{0};
   std::size_t bytes_a_set_ = 0;
 };

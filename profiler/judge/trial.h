@@ -74,13 +74,13 @@ class Trial {
   nlohmann::json outputs_ = nlohmann::json::array();  // for a Python kernel, as the worker described them
   bool mostly_fp32_ = false;                          // it computes mostly with it
   Results expected_;                                  // float64
-  Results alone_;                                     // of calls alone, in the last round
+  Results alone_;                                     // from calls alone, in the last round
   std::vector<std::uint64_t> result_hashes_;          // those of alone_
   TimeEvidence evidence_;
   bool alone_on_gpu_ = true;
   std::string why_no_witness_ = "it was not timed";
   std::vector<std::uint64_t> drawn_;            // hashes of the inputs of all rounds
-  std::vector<std::uint64_t> expected_hashes_;  // of all compared tensors in a draw
+  std::vector<std::uint64_t> expected_hashes_;  // over all compared tensors in a draw
   std::string refused_;
   Answer answer_;
 };

@@ -72,7 +72,7 @@ double RoundToBits(int bits, double value) {
 WeakTolerance FindWeakTolerance(NumberFormat format, const Tolerance& tolerance, std::span<const double> expected,
                                 std::span<const std::int64_t> extents) {
   constexpr double kMargin = 4.0;
-  constexpr double kSame = 1e-12;  // of the largest value: equal to the result, up to float64's rounding
+  constexpr double kSame = 1e-12;  // relative to the largest value: equal to the result, up to float64's rounding
   WeakTolerance found;
   double largest = 0.0;
   for (const double value : expected) {

@@ -29,7 +29,7 @@ constexpr std::size_t kNeeded = 3;  // the first ones, required for every witnes
 
 constexpr std::int64_t kShortestIntervalNs = 20'000;  // 5 us overflows the hardware's buffer
 constexpr double kMostReadings = 2400;                // for one piece of work: 64 MiB hold 2,900 (H100)
-constexpr std::int64_t kSettleNs = 200'000;           // of silence at either end
+constexpr std::int64_t kSettleNs = 200'000;           // silence required at either end
 // A reading with fewer cycles does not count as work: an idle GPU shows none at all.
 constexpr double kQuietCycles = 1000;
 

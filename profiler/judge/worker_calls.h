@@ -70,7 +70,7 @@ class WorkerCalls {
   std::mt19937_64& random_;
   int single_ = 1;  // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;
-  int last_chain_ = 0;  // of the last calls
+  int last_chain_ = 0;  // that of the last calls
   std::size_t repeats_ = 1;
   std::size_t apart_calls_ = 0;
   double wall_ns_ = 0.0;  // for the last watched calls, from the question to the worker's answer

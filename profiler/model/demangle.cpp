@@ -54,9 +54,9 @@ std::size_t BehindOperator(std::string_view text, std::size_t start) {
 
 // A function in its demangled name.
 struct FoundName {
-  std::size_t start = 0;      // of the name itself
-  std::size_t arguments = 0;  // of its template
-  std::size_t end = 0;        // of the name itself including them
+  std::size_t start = 0;      // start of the name itself
+  std::size_t arguments = 0;  // start of its template arguments
+  std::size_t end = 0;        // end of the name itself including them
   std::string path;           // with its scopes, without arguments of any kind
   bool has_spaces = false;
   bool has_parameters = false;

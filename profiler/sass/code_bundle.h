@@ -33,7 +33,7 @@ class CodeBundle {
     std::uint64_t flags = 0;
     std::uint32_t info = 0;
   };
-  std::vector<std::uint8_t> header_;  // of the first cubin
+  std::vector<std::uint8_t> header_;  // the first cubin's
   std::vector<Function> functions_;
 };
 

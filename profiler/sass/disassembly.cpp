@@ -454,11 +454,11 @@ class SectionText {
     }
   }
 
-  std::set<std::string, std::less<>> names_;  // of functions
+  std::set<std::string, std::less<>> names_;  // names of functions
   std::map<std::string, std::uint64_t, std::less<>> labels_;
   std::vector<DeviceFunction> functions_;
   std::uint32_t next_ = 0;   // offset in the section of the next instruction
-  std::uint32_t start_ = 0;  // of the function
+  std::uint32_t start_ = 0;  // the function's
 };
 
 }  // namespace

@@ -53,7 +53,7 @@ struct ElfFile {
   std::vector<Section> sections;
   std::vector<Symbol> symbols;
 
-  std::map<std::string_view, std::uint32_t> by_name;  ///< of sections: index
+  std::map<std::string_view, std::uint32_t> by_name;  ///< index of a section
 
   const Section* Find(std::string_view name) const;  ///< null if there is none
   std::vector<Relocation> Relocations(std::string_view section) const;

@@ -75,7 +75,7 @@ struct ElfHead {
   std::uint64_t segments_bytes = 0;
   std::uint64_t sections_at = 0;
   std::uint64_t sections_bytes = 0;
-  std::uint16_t section_bytes = 0;  ///< of one in the table
+  std::uint16_t section_bytes = 0;  ///< size of one in the table
   std::uint16_t section_count = 0;
 };
 constexpr std::uint16_t kRelocatableType = 1;

@@ -7,7 +7,7 @@ namespace fa_profile::store {
 
 /// Limits for one value; docs/recording.md states them. Rows have no limit but the size of the file.
 inline constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
-inline constexpr std::size_t kMaxNameBytes = 512;  ///< of a metric or a stall reason
+inline constexpr std::size_t kMaxNameBytes = 512;  ///< for a metric or a stall reason
 inline constexpr std::size_t kMaxImageBytes = std::size_t{512} << 20;
 inline constexpr std::size_t kMaxCubinBytes = std::size_t{256} << 20;
 /// Memory that all cubins, functions, samplings and countings together may take, as counted by CodeBytes().

@@ -74,7 +74,7 @@ bool TrialRun::MayBeSuspect(const Draw& draw, const std::vector<std::size_t>& po
   for (const std::size_t position : positions) {
     for (const auto& metric : pool.values) {
       const std::vector<double>& values = metric[position];
-      double product = 1.0;  // of the ratios: one logarithm in place of eight
+      double product = 1.0;  // product of the ratios: one logarithm in place of eight
       double shortest = values[draw.first.front().front()];
       double longest = 0.0;
       for (const DrawnBlock& block : draw.first) {

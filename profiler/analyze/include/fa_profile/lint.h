@@ -41,12 +41,12 @@ struct LintOptions {
 /// What can be said about a kernel without running it. Pure.
 ///
 /// Spills differ from arrays in three habits of ptxas, which hold for sm_75 to sm_120: the last reload of a spilled
-/// register is a "last use" load (LDL.LU), spill slots lie above all arrays of the stack frame, and an array whose
-/// indices are all constant is in registers. So what accesses the frame at a constant offset, at or above the lowest
-/// offset that LDL.LU loads from, is spilling; and where the code computes no address in the frame, so is each store
-/// and load of bytes that are both stored and loaded.
+/// register is a "last use" load (LDL.LU), spill slots are above all arrays of the stack frame, and an array whose
+/// indices are all constant is in registers. So accesses to the frame at a constant offset, at or above the lowest
+/// offset that LDL.LU loads from, are spills; and if the code computes no address in the frame, so is each store and
+/// load of bytes that are both stored and loaded.
 ///
-/// Where control flow is not known (KernelLint::unknown_branches), findings that need loops are left out.
+/// If control flow is not known (KernelLint::unknown_branches), findings that need loops are left out.
 KernelLint Lint(const KernelCode& kernel, const LintOptions& options = {});
 
 /// Lint's findings, in the order in which a kernel's are listed. Their texts are the Markdown files in

@@ -13,7 +13,8 @@ struct Redaction {
   std::string kernels;       ///< regular expression for the kernels whose code is meant; empty: all
   bool closed_code = false;  ///< `code` for functions of closed libraries: IsClosedCode()
   bool paths = false;        ///< absolute paths, and the command line
-  bool names = false;        ///< of kernels, functions, NVTX ranges and parts, which get numbers; and the GPU's UUID
+  bool names = false;        ///< names of kernels, functions, NVTX ranges and parts, which get numbers; and the GPU's
+                             ///< UUID
   bool raw = false;          ///< raw counter data
 };
 

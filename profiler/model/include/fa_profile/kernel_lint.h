@@ -115,7 +115,7 @@ struct PackageLint {
   std::vector<KernelLint> attention;   ///< `file` is the name in the package
   std::map<std::string, int> refused;  ///< the other kernels, by the word of the refusal
   int found = 0;                       ///< cubins, and everything in `skipped`
-  int read = 0;                        ///< of these; the others were skipped
+  int read = 0;                        ///< how many of these were read; the others were skipped
   int skipped_files = 0;               ///< each cubin counts, as in `skipped`
   std::vector<SkippedFile> skipped;    ///< the first 10,000
 };

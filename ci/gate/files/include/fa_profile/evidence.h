@@ -140,7 +140,7 @@ struct CaseFacts {
   std::vector<CodeFacts> code;        ///< the functions it launches, by symbol; empty: unknown
   std::string host_code_hash;         ///< hash of the library or Python file that launches it; empty: unknown
   std::string phase_model;            ///< PhaseModelOf() for its phases; empty: unknown, or it has none
-  std::vector<LaunchFacts> launches;  ///< of one call, in order; empty: unknown
+  std::vector<LaunchFacts> launches;  ///< for one call, in order; empty: unknown
   std::vector<std::string> compiler_warnings;
   std::map<std::string, SourcePlace> places;    ///< by phase (empty: the kernel), the line with most of its time
   std::map<std::string, std::string> findings;  ///< by id of a finding: its evidence, one line

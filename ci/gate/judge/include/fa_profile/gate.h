@@ -63,7 +63,7 @@ struct CaseVerdict {
   std::string phase;                   ///< the cause (docs/gate-reference.md); empty: none or unknown
   std::string bottleneck_before, bottleneck_after;  ///< the phase with most time; empty: unknown
   std::vector<Comparison> comparisons;              ///< worst first
-  std::optional<SourcePlace> place;                 ///< of that phase, in the candidate
+  std::optional<SourcePlace> place;                 ///< source line of that phase, in the candidate
 };
 
 /// The run's own controls.

@@ -34,11 +34,11 @@ class PhaseCollector {
   /// Measure(), then Write().
   void Collect(const std::vector<CollectJob>& jobs, bool sample = true);
 
-  /// Samples and counts each job's whole call. `sample` false: counts only. The code that ran is disassembled meanwhile
-  /// and afterwards. Writes what was measured before. What is missing goes to the sink as DataLoss. Throws Error for
-  /// CUDA and CUPTI failures: what was measured until then can still be written.
+  /// Samples and counts each job's whole call. `sample` false: only counts. The code that ran is disassembled meanwhile
+  /// and afterwards. Writes earlier measurements. Missing data goes to the sink as DataLoss. Throws Error for CUDA and
+  /// CUPTI failures: what was measured until then can still be written.
   ///
-  /// The sampling period follows from the call's duration. Where the hardware drops samples, or CUPTI's buffer is full,
+  /// The sampling period follows from the call's duration. If the hardware drops samples, or CUPTI's buffer is full,
   /// the call is sampled again with a period four times as long, up to three times. A call that takes 2 % longer while
   /// it is sampled than without, before and after, is a DataLoss "sampling_disturbs".
   void Measure(const std::vector<CollectJob>& jobs, bool sample = true);

@@ -58,7 +58,7 @@ class ProgramTotals {
     std::vector<MemoryWork> memory;
     /// Durations of up to kSampledDurations launches of a class, picked evenly from the window, by class index.
     std::map<std::size_t, std::vector<double>> durations_ns;
-    LaunchWeights weights;   ///< of recorded time
+    LaunchWeights weights;   ///< for recorded time
     bool graph_cut = false;  ///< launches of a graph were recorded only in part, and none completely
   };
   static constexpr std::size_t kSampledDurations = 64;
