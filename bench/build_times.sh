@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a newcomer and CI wait for, from a fresh clone with cold caches: bench/build_times.sh [start|test|rung]...
+# How long a newcomer and CI wait, from a fresh clone with cold caches: bench/build_times.sh [start|test|rung]...
 #
 #   start   the first ./fa-profile --ncu-set full
 #   test    ci/test.sh

@@ -45,7 +45,7 @@ double MedianMilliseconds(const DeviceFunction& function, const std::vector<doub
   return times[kRounds / 2];
 }
 
-/// What the options ask for, and what became of each variant of tests/phase_variants.
+/// The options' request, and the results for each variant in tests/phase_variants.
 struct Job {
   std::string half;  // "tuned", "set-aside", or both: ""
   bool confusion = false;

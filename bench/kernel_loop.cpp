@@ -64,7 +64,7 @@ Options Parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
-/// Calls that take about kBatchSeconds.
+/// Number of calls that take about kBatchSeconds.
 std::int64_t BatchSize(Workload& workload) {
   constexpr int kTrial = 20;
   for (int i = 0; i < kTrial; ++i) workload.Launch(nullptr);  // the first ones load code and raise the clocks
@@ -95,7 +95,7 @@ void Run(const std::vector<std::string>& arguments) {
     Check(cudaEventRecord(finished[launched % 2], nullptr), "cudaEventRecord");
     ++launched;
     if (launched == 1) continue;
-    Check(cudaEventSynchronize(finished[launched % 2]), "cudaEventSynchronize");  // the batch before
+    Check(cudaEventSynchronize(finished[launched % 2]), "cudaEventSynchronize");  // the previous batch
     now = Now();
     if (now < next_line) continue;
     if (std::printf("%.6f %lld\n", now, static_cast<long long>(launched - 1) * batch) < 0 || std::fflush(stdout) != 0) {

@@ -15,7 +15,7 @@
 #include "fa_profile/error.h"
 #include "rungs.h"
 
-// As cuda_profiler_api.h declares them, which the packages of ci/setup.sh do not have.
+// Declared as in cuda_profiler_api.h, which the packages of ci/setup.sh lack.
 extern "C" cudaError_t CUDARTAPI cudaProfilerStart();
 extern "C" cudaError_t CUDARTAPI cudaProfilerStop();
 
@@ -81,7 +81,7 @@ void Run(const std::vector<std::string>& arguments) {
   for (const AttentionShape& shape : options.shapes) {
     for (const Kernel* kernel : Select(options.rungs)) {
       const std::unique_ptr<Workload> workload = kernel->MakeWorkload(shape, kSeed);
-      // Other kernels make the inputs: `ncu --profile-from-start off` measures between these two calls alone.
+      // Other kernels make the inputs: `ncu --profile-from-start off` only measures between these two calls.
       (void)cudaProfilerStart();
       for (int i = 0; i < options.repeat; ++i) workload->Launch(nullptr);
       const cudaError_t result = cudaDeviceSynchronize();

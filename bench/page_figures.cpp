@@ -1,4 +1,4 @@
-// What a page of metrics costs the exporter: page_figures
+// The exporter's cost of a page of metrics: page_figures
 //
 // Makes pages of 10,000 and 200,000 series from totals, as `serve` does at each collection, and prints the median time
 // of each step over several rounds, and the memory of the process.
@@ -19,7 +19,7 @@
 namespace fa_profile {
 namespace {
 
-// Kernels as a program's, on so many GPUs as it takes: 28 series a phase of three, and the kernel's own.
+// Kernels like a program's, on as many GPUs as needed: 28 series for each of three phases, and the kernel's own.
 Totals Make(std::size_t series) {
   Totals totals;
   std::size_t have = 0;
@@ -62,7 +62,7 @@ double ResidentMb() {
   return static_cast<double>(resident * sysconf(_SC_PAGESIZE)) * 1e-6;
 }
 
-// A page holds at most kMaxSeriesPerPage series; what more would cost is that of several, put together.
+// A page holds at most kMaxSeriesPerPage series; for more, the cost is that of several pages combined.
 prom::Families MakeAll(const std::vector<Totals>& hosts) {
   prom::Families all;
   std::map<std::string, std::size_t> places;

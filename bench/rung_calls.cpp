@@ -1,4 +1,4 @@
-// The ladder's rungs for a program that is not C++: bench/against_sdpa.py loads this library. Its functions return null
+// The ladder's rungs for programs that are not C++: bench/against_sdpa.py loads this library. Its functions return null
 // or non-zero after an error, which they have printed.
 #include <cstdio>
 #include <exception>
@@ -28,8 +28,7 @@ Result Guarded(Result failed, Action action) noexcept {
 
 extern "C" {
 
-/// A rung with its tensors on the current device, for fa_rung_launch(); null if it is not correct in a draw against
-/// float64.
+/// A rung with its tensors on the current device, for fa_rung_launch(); null if it is wrong in a draw against float64.
 __attribute__((visibility("default"))) void* fa_rung_open(const char* id, int batch, int num_heads, int seqlen,
                                                           int head_dim, int causal) {
   return Guarded<void*>(nullptr, [&]() -> void* {

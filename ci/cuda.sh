@@ -30,7 +30,7 @@ if [ -z "${CUDACXX:-}" ] || ! [ -x "$CUDACXX" ]; then
 fi
 export CUDACXX
 
-# What ci/setup.sh fetches for the tests of traces: Python packages with Perfetto's trace processor.
+# Fetched by ci/setup.sh for the tests of traces: Python packages with Perfetto's trace processor.
 fa_profile_trace_tools=${fa_profile_cache:+$fa_profile_cache/trace-tools-0.59.1}
 
 # nvdisasm and cuobjdump, which ci/setup.sh puts under fa_profile_cuda_tools for toolkits without them, are found last.

@@ -10,7 +10,7 @@ owner_of() {
   fail "no Debian package has $1: its licence is not known"
 }
 
-# Of the Debian packages that stdin names, one a line: the licences, which version each is, and the texts they refer to.
+# For the Debian packages named on stdin, one per line: the licences, the version of each, and the texts they refer to.
 write_licences() {
   local folder=$1 package name
   mkdir -p "$folder/common"

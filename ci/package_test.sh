@@ -45,7 +45,7 @@ minimal_root() {  # <suite>: prints its folder
   echo "$root"
 }
 
-# As `pip install nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump nvidia-cuda-cupti` leaves them.
+# The result of `pip install nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump nvidia-cuda-cupti`.
 add_pip_packages() {  # <root>
   local tool library folder=$1/usr/local/lib/python3.11/dist-packages/nvidia/cu13
   mkdir -p "$folder/bin" "$folder/lib"
@@ -75,7 +75,7 @@ for file in "$tree"/bin/* "$tree"/lib/*.so "$tree"/lib/fa-profile/*; do
   if ldd "$file" 2>&1 | grep 'not found'; then echo "FAILED: $file lacks libraries"; failed=1; fi
   if readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -v 'ORIGIN'; then failed=1; fi
 done
-# As the driver loads it into a program: with all that it needs, and silently.
+# Loaded into a program as the driver would: with everything that it needs, and silently.
 ln -s "$tree/lib" lib
 if [ -n "$(LD_PRELOAD=/tmp/lib/libfa_profile_inject.so LD_BIND_NOW=1 /bin/true 2>&1)" ]; then
   echo "FAILED: libfa_profile_inject.so cannot be loaded"; failed=1
@@ -86,7 +86,7 @@ expect 0 '.SH OPTIONS' "$program" man report
 expect 0 'REPLAY, not a measurement' "$program" --ncu-set full
 expect 0 'softmax' "$program" report "$tree"/share/fa-profile/recordings/*-ladder-full.fap --kernel serial_softmax
 expect 0 'flash_fwd_kernel' "$program" report "$tree/share/fa-profile/recordings/pytorch-sdpa.fap"
-# The commands that users meet first, from the packed files alone.
+# The first commands that users run, with only the packed files.
 recordings=$tree/share/fa-profile/recordings
 expect 0 'rung' "$program" report "$recordings/h100-ladder-full.fap" --summary
 expect 0 'fa-profile' "$program" report "$recordings/h100-hopper.fap"

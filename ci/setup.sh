@@ -6,7 +6,7 @@
 #   --package   what ci/package.sh needs, with a CUDA toolkit.
 #
 # Debian 12's packages, through apt. Every name carries the upstream version that the project is tested with, and not
-# Debian's revision after it: point releases and security fixes change the revision alone, so they arrive, and anything
+# Debian's revision after it: point releases and security fixes only change the revision, so they arrive, and anything
 # else is a change made here. `any`: a browser, because Debian keeps only the newest. On another distribution with apt the
 # names are the same and the versions differ.
 # Where there is no nvcc, a CUDA 13.0 toolkit is put together from NVIDIA's Python packages, each at an exact version; with
@@ -115,7 +115,7 @@ ast_serialize==0.13.1
 typing_extensions==4.16.0
 '
 
-# What an end, an interrupt too, removes.
+# Removed at the end, even after an interrupt.
 leftovers=()
 trap 'rm -rf "${leftovers[@]}"' EXIT
 

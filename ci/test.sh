@@ -59,8 +59,8 @@ lint() { ci/clang_tidy.py "build/$preset"; }
 # A path of one person's machine means nothing on another.
 foreign_paths() { ! git grep -nIF "$PWD/" -- . && ! git grep -nIE '/(home|Users)/[a-z]' -- .; }
 
-# What a pull request to this repository is held to: the ladder's machine code against what was reviewed last, and the
-# runs of pairs that were kept from a GPU, judged again.
+# Checks for a pull request to this repository: the ladder's machine code against what was reviewed last, and saved
+# runs of pairs from a GPU, judged again.
 gate() {
   local program=build/$preset/cli/fa-profile
   "$program" baseline verify || return 1
@@ -72,7 +72,7 @@ gate() {
 
 rules() { find dashboards -name '*.yml' -path '*rules*' -print0 | xargs -0 -r promtool check rules; }
 
-# Of this script and all processes that have ended below it. A busy machine hardly changes it.
+# CPU time of this script and of all its finished child processes. A busy machine hardly changes it.
 cpu_seconds() { awk -v hz="$(getconf CLK_TCK)" '{ print int(($14 + $15 + $16 + $17) / hz) }' "/proc/$$/stat"; }
 
 summary=()

@@ -29,7 +29,7 @@ with tempfile.TemporaryDirectory() as folder:
         f'@pytest.mark.fa_profile(max_share={{"softmax": 0.3}}, recording={str(ladder.path)!r}, kernel="mma")\n'
         "def test_it(): pass\n"
     )
-    # By its entry point, as it is installed.
+    # Through its installed entry point.
     said = subprocess.run([sys.executable, "-m", "pytest", "-q", test], capture_output=True, text=True, cwd=folder)
     assert "REGRESSION: mma 4,16,1024,64" in said.stdout, said.stdout + said.stderr
 print(f"Python {sys.version.split()[0]}: {fa_profile.__file__} {fa_profile.__version__}")

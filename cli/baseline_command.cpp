@@ -16,7 +16,7 @@
 namespace fa_profile::cli {
 namespace {
 
-// A pull request that could replace its baseline would be judged by itself.
+// Otherwise a pull request could replace the baseline that judges it.
 void RefuseInAPullRequest() {
   const char* const event = std::getenv("GITHUB_EVENT_NAME");
   const bool github = event != nullptr && std::string_view(event).starts_with("pull_request");
@@ -42,7 +42,7 @@ std::string WhoPromotes() {
   return mail.empty() ? name : fmt::format("{}{}<{}>", name, name.empty() ? "" : " ", mail);
 }
 
-/// `fa-profile baseline promote | list | show | verify` (docs/gate-reference.md): what was given.
+/// Arguments of `fa-profile baseline promote | list | show | verify` (docs/gate-reference.md).
 struct BaselineArguments {
   std::string baselines = gate::kBaselines;
   std::string suite = "ladder";

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kWidestCode = 160;
 constexpr std::size_t kDefaultLines = 20;
-/// Instructions that are printed for people without --limit: those of a few kernels.
+/// Most instructions printed for people without --limit: those of a few kernels.
 constexpr std::size_t kMostPrinted = 10000;
 
 void RefuseFormat(const char* view, const Format& format, const std::vector<const Format*>& others,

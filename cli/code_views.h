@@ -8,13 +8,13 @@
 
 namespace fa_profile::cli {
 
-/// Views of a recording's code, as asked for: `report --instructions`, `--source`.
+/// Requested views of a recording's code: `report --instructions`, `--source`.
 struct CodeViews {
   bool instructions = false;
   bool source = false;
   std::string source_root = ".";         ///< the folder below which source files are read
   std::vector<std::string> source_maps;  ///< "OLD=NEW"
-  std::size_t limit = 0;                 ///< instructions or lines of each kernel; 0: not given
+  std::size_t limit = 0;                 ///< instructions or lines per kernel; 0: not given
 
   bool any() const { return instructions || source; }
 };

@@ -1,10 +1,11 @@
 #include <csignal>
 #include <string_view>
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own runtime must come first
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers' own runtime must come first
 namespace {
 
-// A service manager may stop `serve` at once: SIGTERM and SIGINT wait until serve asks for them, and it ends with 0.
+// A service manager may stop `serve` right after its start: SIGTERM and SIGINT stay pending until serve handles them,
+// and it exits with 0.
 void BlockSignalsOfServe(int argc, char** argv, char** /*environment*/) {
   if (argc < 2 || std::string_view(argv[1]) != "serve") return;
   sigset_t signals;

@@ -1,4 +1,4 @@
-// The program that is built under sanitizers: what it reads from the network and from a spool is what they can judge.
+// The program built under sanitizers: they can judge its reading from the network and from a spool.
 #include "command.h"
 
 namespace fa_profile::cli {

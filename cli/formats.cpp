@@ -11,7 +11,7 @@ namespace fa_profile::cli {
 
 // To add a format: write exporters/NAME.cpp with a writer for each report that the format has, declare the writers in
 // exporters/include/fa_profile/{report,code_report,html_report,lint_report,selftest_report,trace_report}.h, and add a
-// row here. The choices of every --format, its help and its errors follow from the table. CONTRIBUTING.md names the
+// row here. The choices of every --format, its help and its errors come from the table. CONTRIBUTING.md names the
 // tests.
 std::span<const Format> Formats() {
   static constexpr Format kFormats[] = {

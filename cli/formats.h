@@ -23,14 +23,14 @@ struct TrialReport;
 
 namespace fa_profile::cli {
 
-/// A format of output. A null writer: the command does not have the format.
+/// An output format. A null writer: the command does not support the format.
 struct Format {
   const char* name;              ///< --format NAME
-  bool for_people;               ///< stdout may also hold notices; in every other format a program parses stdout
+  bool for_people;               ///< stdout may also contain notices; every other format is parsed by a program
   bool for_files = false;        ///< not printed to a terminal
-  const char* ending = nullptr;  ///< of files, as the tools that read them expect it; nullptr: the name
+  const char* ending = nullptr;  ///< file name ending expected by the tools that read it; nullptr: the name
   void (*report)(std::ostream&, const Profile&, const exporters::ReportOptions&) = nullptr;
-  /// Instead of `report`, for a format that has the code too.
+  /// Instead of `report`, for a format that includes the code.
   void (*report_with_code)(std::ostream&, const Profile&, const exporters::ReportCode&,
                            const exporters::ReportOptions&) = nullptr;
   void (*diff)(std::ostream&, const ProfileDiff&, const Profile& before, const Profile& after,
@@ -42,7 +42,7 @@ struct Format {
   void (*lint)(std::ostream&, const FileLint&, const exporters::ReportOptions&) = nullptr;
   std::unique_ptr<exporters::PackageWriter> (*package)(std::ostream&, const exporters::ReportOptions&) = nullptr;
   void (*selftest)(std::ostream&, const SelftestReport&, const exporters::ReportOptions&) = nullptr;
-  /// Instead of a report: what a recording knows of time. A format has a report or one of these.
+  /// Instead of a report: the recording's timeline. A format has a report or one of these.
   void (*timeline)(std::ostream&, const Timeline&) = nullptr;
   void (*gpu_time)(std::ostream&, const GpuTime&) = nullptr;
   std::string (*gate)(const gate::GateResult&) = nullptr;
@@ -68,10 +68,10 @@ std::vector<const Format*> FormatsWith(Writer Format::*writer) {
 /// "text, json or csv"
 std::string ListedNames(const std::vector<const Format*>& formats);
 
-/// Adds --format with these choices to a command. `format` is the first unless the user says otherwise.
+/// Adds --format with these choices to a command. `format` is the first unless the user chooses another.
 void AddFormatOption(CLI::App& command, const Format*& format, const std::vector<const Format*>& choices);
 
-/// The same; the choices are the formats that have this writer: AddFormatOption(app, format, &Format::diff).
+/// The same, with the formats that have this writer as choices: AddFormatOption(app, format, &Format::diff).
 template <typename Writer>
 void AddFormatOption(CLI::App& command, const Format*& format, Writer Format::*writer) {
   AddFormatOption(command, format, FormatsWith(writer));

@@ -24,7 +24,7 @@
 namespace fa_profile::cli {
 namespace {
 
-/// What the gate can be asked.
+/// The jobs that the gate can do.
 enum GateJob : help::Jobs { kCandidate = 1, kPair = 2, kStatic = 4, kReplay = 8, kMeasure = 16, kPythonPair = 32 };
 constexpr help::Jobs kVerdicts = kCandidate | kPair | kStatic | kReplay | kPythonPair;
 constexpr help::Jobs kMeasuring = kPair | kMeasure | kPythonPair;
@@ -40,21 +40,21 @@ std::vector<help::Job> GateJobs() {
   return jobs;
 }
 
-/// A pair of kernels in Python is less than --pair.
+/// A pair of Python kernels supports less than --pair.
 help::Job PythonPair() {
   help::Job job = JobOfPython();
   job.bit = kPythonPair;
   return job;
 }
 
-// Standard output takes one report.
+// Standard output can hold only one report.
 void RefuseTwoOutputs(const CLI::App& gate, const gate::GateOutputs& outputs) {
   if (!outputs.TakeStdout()) return;
   RefuseOptions(gate, {"--format", "--annotations"}, " has no effect: another report goes to stdout",
                 "leave it out, or write the report to a file instead of -");
 }
 
-/// What `fa-profile gate` was asked for.
+/// The arguments of `fa-profile gate`.
 struct GateArguments {
   explicit GateArguments(const CLI::App& gate) : rows(gate, GateJobs()) {}
 
@@ -171,7 +171,7 @@ void AddMeasuring(CLI::App& gate, GateArguments& arguments) {
                                      "With --measure: recording processes", 1, 1000));
 }
 
-/// What the options take, for help and completion.
+/// Names the options' value types, for help and completion.
 void NameTypes(CLI::App& gate) {
   constexpr std::pair<const char*, const char*> kTypes[] = {
       {"--candidate", "FILE"}, {"--baseline", "FILE"},   {"--suite", "NAME"},    {"--replay", "FILE"},
@@ -184,7 +184,7 @@ void NameTypes(CLI::App& gate) {
 
 void AddGateSelftest(CLI::App& gate, Invocation& invocation) {
   struct Arguments {
-    std::string data;  // empty: the data that come with the program
+    std::string data;  // empty: the data bundled with the program
     gate::TrialOptions options;
     const Format* format = nullptr;
   };
@@ -243,7 +243,7 @@ void AddGateSample(CLI::App& app, Invocation& invocation) {
   });
 }
 
-// Refuses options without effect on what the gate is asked.
+// Refuses options that have no effect on the requested job.
 void CheckOptions(const CLI::App& gate, const GateArguments& arguments) {
   const gate::GateOptions& options = arguments.options;
   for (const help::Job& job : GateJobs()) {

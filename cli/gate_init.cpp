@@ -28,7 +28,7 @@ Workflows WorkflowsOf(const std::string& host) {
           {".github/workflows/gate-comment.yml", text("adopt-github-comment.yml")}};
 }
 
-// `compares`: the workflow names a file that was given.
+// `compares`: the workflow names a file given by the user.
 std::string NextSteps(const std::string& host, const std::string& from, bool compares) {
   if (host.empty()) return "next: fa-profile gate --explain --static BASE HEAD\n";
   std::string text = "next: in the workflow, write how your library is built";
@@ -53,7 +53,7 @@ int RunInit(const CLI::App& init, const InitArguments& given) {
     RefuseOptions(init, {"--from"}, " has no effect without --workflow",
                   "add --workflow github or gitlab, or leave it out");
   }
-  if (init.count("--output") > 0) CheckOutputPath(given.thresholds);  // only the default's folder is made
+  if (init.count("--output") > 0) CheckOutputPath(given.thresholds);  // only the default's folder is created
   gate::GateInitOptions options;
   options.files = given.files;
   options.thresholds = given.thresholds;

@@ -1,4 +1,4 @@
-// The commands that need a GPU. What they run is in cli/jobs.
+// The commands that need a GPU. Their jobs are in cli/jobs.
 #include <iostream>
 #include <memory>
 

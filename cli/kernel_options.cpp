@@ -32,7 +32,7 @@ void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help) {
 std::vector<Shape> ShapeArguments::Parse() const {
   std::vector<Shape> shapes;
   for (const std::string& text : texts) shapes.push_back(Shape::Parse(text, causal));
-  if (texts.empty() && causal) shapes.emplace_back(AttentionShape{.causal = true});  // of the default shape
+  if (texts.empty() && causal) shapes.emplace_back(AttentionShape{.causal = true});  // the default shape
   return shapes;
 }
 

@@ -11,10 +11,10 @@ namespace fa_profile::jobs {
 struct PythonOptions;
 }
 
-// Options that say which kernels a command is for.
+// Options that select the kernels a command works on.
 namespace fa_profile::cli {
 
-/// What the main job, verify and gate-sample can be asked to do.
+/// What the main job, verify and gate-sample can do.
 enum KernelJob : help::Jobs {
   kLadder = 1,   ///< kernels of the ladder and of libraries; the job that needs no request
   kProgram = 2,  ///< what follows `--`
@@ -22,7 +22,7 @@ enum KernelJob : help::Jobs {
   kBundled = 8,  ///< the ladder without a GPU: the bundled recording
 };
 
-/// All but kBundled, whose refusals name the reason that there is no GPU.
+/// All but kBundled, whose refusals say why there is no GPU.
 std::vector<help::Job> KernelJobs();
 help::Job JobOfPython();
 

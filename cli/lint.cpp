@@ -27,7 +27,7 @@ struct LintCommand : load::LintRequest {
   std::string package;               ///< a wheel or a folder, instead of files
 };
 
-/// Throws Error for options that the table of a package does not depend on.
+/// Throws Error for options that do not affect a package's table.
 void RefuseForPackage(const LintCommand& command) {
   const auto refuse = [](const std::string& option, const char* cure) {
     throw Error(option + " has no effect with --from-wheel", cure);
@@ -50,7 +50,7 @@ void RefuseForPackage(const LintCommand& command) {
   }
 }
 
-/// CSV has no place for what was not read. `count`: of all, also of those that are not listed.
+/// CSV has no place for unread files. `count`: all of them, including those not listed.
 void NoteSkipped(const std::vector<SkippedFile>& files, int count) {
   for (const SkippedKind& kind : KindsOf(files)) Notice("skipped " + SkippedText(kind));
   const auto more = count - static_cast<int>(files.size());

@@ -34,10 +34,10 @@ struct ListOptions {
   std::vector<std::string> kernel_libraries;
 };
 
-/// A chip as CUPTI names it, from any case. Throws Error.
+/// A chip by CUPTI's name, in any case. Throws Error.
 std::string RequireChip(const std::string& chip) {
   std::string name = Upper(chip);
-  // Asking CUPTI costs a third of a second; these need no asking.
+  // Asking CUPTI takes a third of a second; these are known without it.
   const std::vector<std::string> of_sets = MetricSetChips();
   if (std::ranges::find(of_sets, name) != of_sets.end()) return name;
   const std::vector<std::string> chips = jobs::KnownChips();
@@ -46,7 +46,7 @@ std::string RequireChip(const std::string& chip) {
               fmt::format("the known chips are {}", fmt::join(chips, ", ")));
 }
 
-/// The names that a list has, and which of them are asked for.
+/// A list's names, and which of them are wanted.
 class Names {
  public:
   explicit Names(const std::string& pattern) : pattern_(pattern) {}
@@ -59,7 +59,7 @@ class Names {
     return wanted;
   }
 
-  /// Throws Error when no name matches the pattern: what is printed would be nothing.
+  /// Throws Error when no name matches the pattern: nothing would be printed.
   void RequireOne(const std::string& what) const {
     if (found_ || pattern_.empty()) return;
     throw Error(fmt::format("list {}: no name contains '{}'{}", what, Printable(pattern_), Near()),
@@ -96,7 +96,7 @@ class Names {
   bool found_ = false;
 };
 
-/// What a program without CUDA knows of the ladder: it has a recording of it.
+/// The ladder as known without CUDA, from the bundled recording.
 void ListBundledKernels(const jobs::Wanted& wanted) {
   Notice("built without CUDA: these are the kernels of the bundled recording");
   store::LoadOptions no_metrics;
@@ -114,7 +114,7 @@ void ListBundledKernels(const jobs::Wanted& wanted) {
   }
 }
 
-/// The phases that are known without a map of the user's, and by what an instruction belongs to each.
+/// The phases known without a user's map, and how instructions are assigned to each.
 void ListPhases(const std::function<bool(std::string_view)>& wanted) {
   for (const PhaseMap& map : {AttentionPhases(), sass::OpcodePhases()}) {
     for (const PhaseRule& rule : map.rules) {
@@ -132,9 +132,9 @@ void ListPhases(const std::function<bool(std::string_view)>& wanted) {
   }
 }
 
-/// What the formulas of metrics read: counters, and facts about the device, the launch and the workload.
+/// The inputs of metric formulas: counters, and facts about the device, the launch and the workload.
 void ListInputs(const std::function<bool(std::string_view)>& wanted) {
-  // A counter that feeds one deterministic row must itself be deterministic.
+  // A counter used by one deterministic row must itself be deterministic.
   std::map<std::string, bool> deterministic;
   for (const CatalogueMetric& metric : MetricCatalogue()) {
     for (const std::string& input : FormulaNames(metric.formula)) {

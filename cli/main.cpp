@@ -56,7 +56,7 @@ help::ProgramUsage OwnUsage() {
   return {UnknownWord, /*other_commands=*/{"demo"}, measure, /*shared_options=*/{"--phase-map", "--phase-from"}};
 }
 
-// The story of a finding, and the list of limits, are prose: a program that asked for JSON must not get it.
+// The story of a finding and the list of limits are prose: a program that asked for JSON must not get it.
 void RefuseExplainInAFormat(const CLI::App& app) {
   for (const CLI::App* const command : help::GivenCommands(app)) {
     const CLI::Option* const explain = command->get_option_no_throw("--explain");
@@ -93,7 +93,7 @@ int Dispatch(int argc, char** argv) {
   invocation.command_line = CommandLine(argc, argv);
   for (const auto add : Commands()) add(app, invocation);
 
-  // What follows `--` is a program's own command line; CLI11 must not look into it.
+  // What follows `--` is a program's own command line, which CLI11 must not parse.
   char** const program = std::find(argv, argv + argc, std::string_view("--"));
   if (program != argv + argc) invocation.program.assign(program + 1, argv + argc);
   if (program != argv + argc && invocation.program.empty()) {
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   fa_profile::IgnoreFileSizeSignal();
   try {
     const int code = fa_profile::cli::Dispatch(argc, argv);
-    // A listing that was not written is not a success, whichever stream it went through.
+    // A listing that was not written is a failure, whichever stream it went through.
     if (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw fa_profile::Error("the output could not be written",
                               "check that the disk is not full and standard output is open");

@@ -1,4 +1,4 @@
-// fa-profile new: what one begins with.
+// fa-profile new: starting points for a kernel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A kernel's and a CMake target's name of a folder's.
+// Name of a kernel and CMake target for a folder.
 std::string KernelName(const std::string& folder) {
   constexpr std::size_t kLongest = 64;
   std::string name;
@@ -30,7 +30,7 @@ std::string KernelName(const std::string& folder) {
     const bool kept = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || lower == '-';
     name += kept ? lower : '_';
   }
-  // CMake has targets of these names.
+  // CMake reserves these target names.
   for (const char* const taken :
        {"all", "test", "install", "preinstall", "clean", "help", "package", "edit_cache", "rebuild_cache"}) {
     if (name == taken) name += "_kernel";
@@ -38,7 +38,7 @@ std::string KernelName(const std::string& folder) {
   return std::isalpha(static_cast<unsigned char>(name[0])) != 0 ? name : "kernel_" + name.substr(0, kLongest - 7);
 }
 
-// It is shown in commands, and a kernel is named after it.
+// It appears in commands, and a kernel is named after it.
 void RefuseUnreadable(const std::string& name) {
   const bool is_ascii = std::ranges::all_of(name, [](unsigned char c) { return c >= ' ' && c <= '~'; });
   if (is_ascii && std::ranges::any_of(name, [](unsigned char c) { return std::isalnum(c) != 0; })) return;
@@ -46,8 +46,8 @@ void RefuseUnreadable(const std::string& name) {
               "give one of letters a to z, digits, '-' and '_'");
 }
 
-// The command that configures it: the header of a source tree is not found by itself. Without a GPU CMake does not know
-// the architecture `native`.
+// The command that configures it: the header of a source tree is not found by itself. Without a GPU CMake cannot
+// resolve the architecture `native`.
 std::string ConfigureCommand(const std::string& folder, bool has_gpu) {
   std::string command =
       fmt::format("cmake -S {} -B {} {}", ShellWord(folder), ShellWord((fs::path(folder) / "build").string()),
@@ -58,7 +58,7 @@ std::string ConfigureCommand(const std::string& folder, bool has_gpu) {
   if (fs::exists(program.parent_path().parent_path() / "include" / header, ignored)) {
     return command + " " + ShellWord("-DFA_PROFILE=" + program.string());
   }
-#ifdef FA_PROFILE_SOURCE_INCLUDE_DIR  // not in what is built for other machines
+#ifdef FA_PROFILE_SOURCE_INCLUDE_DIR  // not in builds for other machines
   const fs::path source = FA_PROFILE_SOURCE_INCLUDE_DIR;
   if (fs::exists(source / header, ignored)) command += " " + ShellWord("-DFA_PROFILE_INCLUDE_DIR=" + source.string());
 #endif
@@ -72,7 +72,7 @@ int NewKernelLib(const std::string& folder) {
   const NewFolder top(made.path());
   (void)NewFolder(made.path() + "/.github");
   const NewFolder workflows(made.path() + "/.github/workflows");
-  const NewFolder ci(made.path() + "/ci");  // of kDefaultThresholds
+  const NewFolder ci(made.path() + "/ci");  // the folder of kDefaultThresholds
   for (const EmbeddedText& file : KernelLibTexts()) {
     const NewFolder& place = file.id == "gate.yml" ? workflows : file.id == "thresholds.yaml" ? ci : top;
     place.Write(std::string(file.id), Replaced(std::string(file.text), "@NAME@", name));

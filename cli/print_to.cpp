@@ -31,7 +31,7 @@ class CollectedOutput {
 
 void CheckTarget(const ReportTarget& target, const std::vector<std::string>& inputs) {
   CheckOutputFiles({{"--output", target.file}}, inputs);
-  // A device or a pipe is written to; a file is not written over by accident.
+  // Devices and pipes are written to; a file is not overwritten by accident.
   const bool is_dangling = std::filesystem::is_symlink(target.file) && !std::filesystem::exists(target.file);
   if (!target.overwrite && (std::filesystem::is_regular_file(target.file) || is_dangling)) {
     throw Error(target.file + " already exists", "give another path, or allow overwriting (--force)");

@@ -37,7 +37,7 @@ struct ProfileArguments {
   jobs::RecordingFile file;
   std::string kernel_pattern;
   int device = 0;
-  // What one job alone has.
+  // Specific to one job.
   jobs::LadderJob ladder;
   jobs::ProgramJob program;
   jobs::PythonOptions python;
@@ -109,7 +109,7 @@ void CheckInput(const ProfileArguments& given, const CLI::App& app) {
   if (!given.report.explain.empty()) (void)analyze::RequireFinding(given.report.explain);
 }
 
-// The main job, once its options are known to be options.
+// The main job, once its options have been checked.
 int RunProfile(const ProfileArguments& given, const CLI::App& app) {
   const help::Jobs job = JobOf(given);
   given.rows.Check(job);
@@ -122,7 +122,7 @@ int RunProfile(const ProfileArguments& given, const CLI::App& app) {
                          : ReplayBundled(ladder, given.rows, *given.format, given.report, why_not);
 }
 
-// A run for the exporter's spool: what it cannot do the fleet must see.
+// A run for the exporter's spool: the fleet must see what it cannot do.
 int ProfileForSpool(ProfileArguments& given, const CLI::App& app) {
   if (!std::filesystem::is_directory(given.spool)) {
     throw Error("the spool " + given.spool + " is not a folder",

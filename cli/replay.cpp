@@ -47,7 +47,7 @@ int ReplayBundled(const jobs::LadderJob& asked, const help::OptionJobs& rows, co
       shapes += (shapes.empty() ? "" : "; ") + entry.shape->ToString();
     }
   }
-  // Wrong input is an error before the missing GPU is. A kernel library has other names.
+  // Bad input is reported before the missing GPU. A kernel library has other names.
   if (choice.libraries.empty()) (void)MatchKernels(choice.pattern, kernels);
   rows.Check(BundledJob(rows, why_no_gpu));
   for (const Shape& shape : choice.shapes) {

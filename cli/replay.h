@@ -8,9 +8,8 @@
 
 namespace fa_profile::cli {
 
-/// Where there is no GPU: the report of the bundled recording instead of the run that was asked for, and in its first
-/// line that it is one. Throws Error for an option whose row says that it needs a GPU, and for what the recording does
-/// not have.
+/// Without a GPU: prints the report of the bundled recording instead of the requested run, and says so in its first
+/// line. Throws Error for an option whose row says that it needs a GPU, and for what the recording lacks.
 int ReplayBundled(const jobs::LadderJob& asked, const help::OptionJobs& rows, const Format& format,
                   const ReportFilter& filter, const std::string& why_no_gpu);
 

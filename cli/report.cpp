@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kWidestReport = 100;
 
-/// A format of time alone: it has no words of a report.
+/// A timeline format, which has no report text.
 bool IsTrace(const Format& format) { return format.timeline != nullptr || format.gpu_time != nullptr; }
 
 void WriteTimeline(std::ostream& out, const std::string& path, const Format& format, const Timeline& timeline) {
@@ -58,7 +58,7 @@ void WriteTrace(std::ostream& out, const std::string& path, const Format& format
   }
 }
 
-/// One kernel at one shape is shown whole.
+/// One kernel at one shape is shown in full.
 bool IsOneCall(const Profile& profile) {
   return std::ranges::all_of(profile.entries, [&](const ProfileEntry& entry) {
     return entry.kernel == profile.entries.front().kernel && entry.shape == profile.entries.front().shape;
@@ -80,7 +80,7 @@ void WriteReport(std::ostream& out, const std::string& path, const Format& forma
   format.report_with_code(out, profile, code, options);
 }
 
-/// Of `report` alone: the formats of time too.
+/// Only for `report`: includes the timeline formats.
 std::vector<const Format*> FormatsOfReport() {
   std::vector<const Format*> formats = ReportFormats();
   for (const Format& row : Formats()) {

@@ -31,7 +31,7 @@ bool PrintsToTerminal() {
 
 bool IsUtf8Locale() {
   std::string name;
-  for (const char* const variable : {"LANG", "LC_CTYPE", "LC_ALL"}) {  // the last that has a value counts
+  for (const char* const variable : {"LANG", "LC_CTYPE", "LC_ALL"}) {  // the last one with a value counts
     if (!Variable(variable).empty()) name = Variable(variable);
   }
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -1,5 +1,5 @@
 // fa-profile watch FILE.so: measures a kernel library again whenever it changes, each time in a fresh process, because
-// a library that was loaded cannot be loaded anew, and a kernel that crashes must not end the watch.
+// a library cannot be loaded anew, and a kernel that crashes must not end the watch.
 #include "fa_profile/watch.h"
 
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ namespace {
 
 struct WatchArguments {
   watch::WatchOptions watch;
-  jobs::LadderJob job;  // of the measuring process
+  jobs::LadderJob job;  // for the measuring process
   ShapeArguments shapes;
   std::string cache = "warm";
 };
@@ -37,7 +37,7 @@ void CheckLibraryName(const std::string& file) {
   throw Error(file + " is not a kernel library: its name must end in .so", "see docs/kernels.md");
 }
 
-/// The line of the error that a process printed, without what is before it.
+/// The line of the error in a process's output, without its prefix.
 std::string ErrorOf(const ChildEnd& end) {
   constexpr std::string_view kBefore = "fa-profile: error: ";
   const std::string all = Describe(end);
@@ -66,7 +66,7 @@ std::vector<std::string> MeasuringCommand(const WatchArguments& arguments, const
   return command;
 }
 
-/// One measurement in a fresh process; why there is no recording, or "".
+/// One measurement in a fresh process; returns why there is no recording, or "".
 std::string MeasureInChild(const WatchArguments& arguments, const std::string& recording, ChildLimits limits) {
   try {
     std::string kernels = arguments.job.kernels.pattern;

@@ -5,13 +5,13 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
                       "with CUDACXX=/path/to/nvcc, or build without the kernels and the collector: cmake --preset host")
 endif()
 
-# Ampere (A100), Ada (L4) and Hopper. 90a, not 90: only it has wgmma. Machine code alone: a chip outside the list gets an
+# Ampere (A100), Ada (L4) and Hopper. 90a, not 90: only it has wgmma. Only machine code: a chip outside the list gets an
 # error that names it, not slow code compiled from PTX at its first launch.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80-real 89-real 90a-real)
 endif()
 enable_language(CUDA)
-# CUDA 13 dropped nvToolsExt, and CMake 3.25's FindCUDAToolkit fails on its absence; it leaves a target that is there alone.
+# CUDA 13 dropped nvToolsExt, and CMake 3.25's FindCUDAToolkit fails on its absence; it leaves an existing target alone.
 if(NOT TARGET CUDA::nvToolsExt)
   add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
 endif()

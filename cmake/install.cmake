@@ -21,7 +21,7 @@ endif()
 foreach(stage ${stages})
   install(DIRECTORY ${stage}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
-# The interface of kernel libraries needs nothing of CUDA's, so a host installation can compile one too.
+# The interface of kernel libraries needs no CUDA, so a host installation can compile one too.
 if(NOT FA_PROFILE_CUDA)
   install(FILES kernels/include/fa_profile/kernel_abi_2.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa_profile)
 endif()
@@ -32,7 +32,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/fa_profile-config-version
 install(FILES ${PROJECT_BINARY_DIR}/fa_profile-config.cmake ${PROJECT_BINARY_DIR}/fa_profile-config-version.cmake cmake/re2.cmake
         DESTINATION ${package_dir})
 
-# What the program reads from its installation, and what it is used with: the one list, of ci/package.sh too.
+# Files that the program reads from its installation or is used with: the only list, also for ci/package.sh.
 set(data DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile)
 set(part COMPONENT fa_profile_data)
 install(DIRECTORY recordings ${data} ${part} FILES_MATCHING PATTERN "*.fap")

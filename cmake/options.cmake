@@ -22,7 +22,7 @@ target_compile_options(fa_options INTERFACE
 # The presets compile several files as one (unity builds), which takes a third of the CPU time: names in anonymous
 # namespaces are unique within a library. A file that cannot take part has SKIP_UNITY_BUILD_INCLUSION.
 if(CMAKE_UNITY_BUILD)
-  # A type of one source in an anonymous namespace looks to gcc as if it were of a header.
+  # gcc takes a type in one source's anonymous namespace for a header's.
   target_compile_options(fa_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 # gcc collects garbage only beyond a gigabyte, which a unit rarely reaches: a tenth of its time, for a fifth more memory.

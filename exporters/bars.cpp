@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 8> kHeights{"\u2581", "\u2582", "\u2583",
                                                    "\u2585", "\u2586", "\u2587", "\u2588"};
 constexpr std::array<std::string_view, 5> kAsciiHeights{"_", ".", "-", "=", "#"};
 
-/// `ratio` of `steps` steps, rounded; at least 1 of what is above 0.
+/// `ratio` of `steps` steps, rounded; at least 1 for anything above 0.
 std::size_t StepsOf(double ratio, std::size_t steps) {
   if (!(ratio > 0.0) || steps == 0) return 0;
   const double scaled = std::round(std::min(ratio, 1.0) * static_cast<double>(steps));

@@ -10,7 +10,7 @@
 namespace fa_profile::exporters {
 namespace {
 
-/// Nothing where the metric is absent.
+/// Writes nothing if the metric is absent.
 void WriteRow(std::ostream& out, const std::string& identity, const CatalogueMetric& metric,
               const std::map<std::string, double>& metrics, const std::string& phase) {
   const auto found = metrics.find(std::string(metric.id));
@@ -19,7 +19,7 @@ void WriteRow(std::ostream& out, const std::string& identity, const CatalogueMet
       << kCsvLineEnd;
 }
 
-/// Rows of what was counted of a watched program, for one kernel, kind of memory operation or range, or all of it.
+/// Rows of what was counted in a watched program, for one kernel, kind of memory operation or range, or all of it.
 class UseRows {
  public:
   UseRows(std::ostream& out, const std::string& kernel, const std::string& part)

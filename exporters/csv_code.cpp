@@ -1,4 +1,4 @@
-// CSV of what instructions and source lines cost.
+// CSV of the cost of instructions and source lines.
 #include <fmt/format.h>
 
 #include <ostream>
@@ -60,7 +60,7 @@ void WriteCsvSource(std::ostream& out, const std::vector<SourceListing>& listing
           << line.instructions << ',' << CostFields(line.cost) << ',' << CsvField(line.text.value_or(""))
           << kCsvLineEnd;
     }
-    // Code without lines: an instruction takes the place of a line, its text that of the source.
+    // For code without lines, instructions take the place of lines, and their text that of the source.
     for (const ListedInstruction& each : listing.instructions) {
       out << kernel << ",,," << CsvField(each.phase + ":1") << ",1," << CostFields(each.cost) << ','
           << CsvField(each.text) << kCsvLineEnd;

@@ -10,7 +10,7 @@ namespace fa_profile::exporters {
 
 inline constexpr const char* kCsvLineEnd = "\r\n";  // RFC 4180
 
-/// Printable, and quoted where a comma or a quote is in it.
+/// Printable, and quoted if it contains a comma or a quote.
 std::string CsvField(std::string_view text);
 
 /// "kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters"

@@ -1,4 +1,4 @@
-// JSON: every report of fa-profile that a program reads.
+// JSON: every report of fa-profile for programs.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -180,7 +180,7 @@ Json ToArray(const std::vector<T>& values) {
   return array;
 }
 
-/// Every metric of the catalogue, null where it is absent.
+/// Every metric of the catalogue, null if absent.
 Json ToJson(std::span<const CatalogueMetric> catalogue, const std::map<std::string, double>& metrics) {
   Json json = Json::object();
   for (const CatalogueMetric& metric : catalogue) {
@@ -251,7 +251,7 @@ Json ToJson(const CallTail& t) {
           {"samples", t.samples}};
 }
 
-/// To a millionth: a call has up to a thousand samples of each metric.
+/// Rounded to a millionth: a call has up to a thousand samples of each metric.
 double RoundedRatio(double ratio) { return ratio < 1e6 ? std::round(ratio * 1e6) / 1e6 : ratio; }
 
 Json ToJson(const CallSeries& s) {
@@ -623,7 +623,7 @@ void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions&
 
 namespace {
 
-/// A row for each kernel as soon as it comes; what is known at the end follows them.
+/// A row for each kernel as soon as it arrives; what is only known at the end follows.
 class JsonPackage : public PackageWriter {
  public:
   explicit JsonPackage(std::ostream& out) : out_(out) {}

@@ -1,4 +1,4 @@
-// JSON of what instructions and source lines cost.
+// JSON of the cost of instructions and source lines.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A count, without decimals where it is whole.
+/// A count, without decimals if it is whole.
 Json CountJson(double value) {
   constexpr double kWhole = 0x1p53;
   return std::abs(value) < kWhole && value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value);

@@ -10,7 +10,7 @@
 
 namespace fa_profile::exporters {
 
-inline constexpr int kJsonVersion = 1;  ///< of every format that `report` writes
+inline constexpr int kJsonVersion = 1;  ///< for every format that `report` writes
 
 template <typename T>
 nlohmann::ordered_json OrNull(const std::optional<T>& value) {
@@ -26,7 +26,7 @@ nlohmann::ordered_json JsonOf(const Shape& shape);
 nlohmann::ordered_json JsonOf(const PhaseInference& inference);
 nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls);
 
-/// A recording may hold strings that are not UTF-8; the file is JSON all the same.
+/// A recording may contain strings that are not UTF-8; the file is still JSON.
 void WriteJsonDocument(std::ostream& out, const nlohmann::ordered_json& document);
 
 }  // namespace fa_profile::exporters

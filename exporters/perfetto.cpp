@@ -46,7 +46,7 @@ constexpr protozero::pbf_tag_type kAnnotationDouble = 5;
 constexpr protozero::pbf_tag_type kAnnotationText = 6;
 constexpr protozero::pbf_tag_type kAnnotationName = 10;
 
-/// All packets are of one writer.
+/// All packets come from one writer.
 constexpr std::uint32_t kSequence = 1;
 
 class PerfettoWriter {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kSpeedscopeSchema = "https://www.speedscope.app/file-format-schema.json";
 
-/// Calls `take(stack, ns)` for each node that has more time than what is nested in it: the nodes from the outermost to
-/// it, and the difference.
+/// Calls `take(stack, ns)` for each node with more time than its nested nodes: the nodes from the outermost to it, and
+/// the difference.
 template <typename Take>
 void ForEachStack(const std::vector<GpuTimeNode>& nodes, std::vector<const GpuTimeNode*>& stack, const Take& take) {
   for (const GpuTimeNode& node : nodes) {
@@ -41,7 +41,7 @@ std::string FoldedName(const GpuTimeNode& node) {
   return name.empty() ? "?" : name;
 }
 
-/// Frames by their place in the list that a speedscope file shares among its stacks.
+/// Frames by their index in the list that a speedscope file shares among its stacks.
 class SpeedscopeFrames {
  public:
   std::size_t IndexOf(const GpuTimeNode& node) {

@@ -17,19 +17,19 @@ namespace fa_profile::exporters {
 namespace {
 
 constexpr std::size_t kMostActedOn = 8;
-constexpr std::size_t kMostInFull = 8;  // of all kernels together, but one of each
+constexpr std::size_t kMostInFull = 8;  // for all kernels together, but at least one each
 
-/// A finding of a kernel, over the shapes at which it was found.
+/// A finding about a kernel, over the shapes at which it occurred.
 struct Found {
-  const Finding* finding;     ///< where it weighs most
+  const Finding* finding;     ///< the one with the largest weight
   const ProfileEntry* entry;  ///< that call
-  double weight;              ///< the sum over the shapes
+  double weight;              ///< sum over the shapes
   std::size_t shapes = 1;
 };
 
 struct KernelFindings {
   std::string name;
-  std::vector<Found> found;  ///< the weightiest first
+  std::vector<Found> found;  ///< largest weight first
 };
 
 void Add(std::vector<Found>& all, const ProfileEntry& entry, const Finding& finding) {
@@ -47,7 +47,7 @@ void Add(std::vector<Found>& all, const ProfileEntry& entry, const Finding& find
   }
 }
 
-/// Without those that another finding explains.
+/// Without those explained by another finding.
 KernelFindings FindingsOf(const std::vector<const ProfileEntry*>& calls) {
   KernelFindings kernel{NameOf(*calls.front()), {}};
   for (const ProfileEntry* const entry : calls) {

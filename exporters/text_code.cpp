@@ -1,4 +1,4 @@
-// What instructions and source lines cost, for people.
+// The cost of instructions and source lines, for people.
 #include "text_code.h"
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ namespace fa_profile::exporters {
 namespace {
 
 constexpr int kWidePage = 140;            // columns from which a table has room for bars and a second stall
-constexpr std::size_t kBarColumns = 8;    // of the hottest row
-constexpr double kLeastStallOfRow = 0.1;  // of the row's samples
+constexpr std::size_t kBarColumns = 8;    // for the hottest row
+constexpr double kLeastStallOfRow = 0.1;  // share of the row's samples
 constexpr double kLeastPhaseOfLine = 0.05;
 
 /// A table whose empty columns are left out.
@@ -50,11 +50,11 @@ class CodeTable {
   std::vector<std::vector<Cell>> rows_;
 };
 
-/// What the rows of one listing share.
+/// Shared by the rows of one listing.
 struct RowStyle {
   bool wide = false;
   bool ascii = false;
-  double hottest = 0.0;  // share
+  double hottest = 0.0;  // share of the hottest row
 };
 
 std::string ShareText(const CodeCost& cost) {
@@ -89,7 +89,7 @@ std::string ConflictsText(const CodeCost& cost) {
   return ShortPercent(*cost.excess_wavefronts / *cost.shared_wavefronts);
 }
 
-/// The file's own name, cut, so that the line is always there.
+/// The file's own name, cut so that the line always fits.
 std::string PlaceText(const TextPage& page, const std::string& file, int line, const RowStyle& style) {
   const std::size_t most = style.wide ? 28 : 16;
   return Truncate(page.Safe(file.substr(file.find_last_of('/') + 1)), most) + ":" + std::to_string(line);
@@ -113,7 +113,7 @@ std::string GroundText(const ListedInstruction& each) {
   return each.grade.empty() ? "" : each.grade + " " + each.reason;
 }
 
-/// The only ground of all instructions that have one; empty where there are several.
+/// The only ground of all instructions that have one; empty if there are several.
 std::string OnlyGround(const std::vector<ListedInstruction>& instructions) {
   std::set<std::string> grounds;
   for (const ListedInstruction& each : instructions) grounds.insert(GroundText(each));
@@ -127,7 +127,7 @@ double HottestOf(const auto& rows) {
   return hottest;
 }
 
-/// `by_address`: rows that are left out between two are counted.
+/// `by_address`: counts rows that are left out between two.
 void WriteInstructionTable(TextPage& page, const std::vector<ListedInstruction>& instructions, bool by_address,
                            const ReportOptions& options) {
   const RowStyle style{options.width >= kWidePage, options.ascii, HottestOf(instructions)};
@@ -142,7 +142,7 @@ void WriteInstructionTable(TextPage& page, const std::vector<ListedInstruction>&
   AddCostColumns(table);
   table.Add("source");
   table.Add("instruction", true);
-  std::optional<std::size_t> next;  // the index that follows by address
+  std::optional<std::size_t> next;  // index expected next by address
   for (const ListedInstruction& each : instructions) {
     if (by_address && next && each.index > *next) {
       std::vector<Cell> gap(11);
@@ -166,7 +166,7 @@ void WriteInstructionTable(TextPage& page, const std::vector<ListedInstruction>&
   table.Write(page);
 }
 
-/// "pv", or "qk 54, pv 46" of a line in several phases.
+/// "pv", or "qk 54, pv 46" for a line in several phases.
 std::string LinePhasesText(const TextPage& page, const std::vector<PhaseShare>& phases) {
   std::vector<std::string> names;
   for (const PhaseShare& share : phases) {

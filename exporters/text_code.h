@@ -9,16 +9,16 @@
 
 namespace fa_profile::exporters {
 
-/// What a listing is of, how it was measured, and where its phases come from. `what`: "instructions", "source".
+/// The subject of a listing, how it was measured, and where its phases come from. `what`: "instructions", "source".
 void WriteListedHead(TextPage& page, const char* what, const ListedCode& code);
 
-/// What the columns mean.
+/// Explains the columns.
 void WriteCodeLegend(TextPage& page);
 
 /// Names of kernels by the reason why their code cannot be shown.
 using KernelsWithoutCode = std::map<std::string, std::vector<std::string>>;
 
-/// One paragraph for each reason, with its kernels. Nothing when there are none.
+/// One paragraph per reason, with its kernels. Nothing if there are none.
 void WriteKernelsWithoutCode(TextPage& page, const KernelsWithoutCode& kernels);
 
 }  // namespace fa_profile::exporters

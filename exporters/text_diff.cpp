@@ -23,7 +23,7 @@ std::string Side(const TextPage& page, const Profile& profile) {
                      page.separator(), or_unknown(profile.session.tool_commit));
 }
 
-/// Shares that no catalogue has.
+/// Labels for shares that are in no catalogue.
 std::string_view ShareLabel(const std::string& metric) {
   if (metric == "product_overlap_ratio") return "work during products";
   if (metric == "kernel_time_share_ratio") return "share of the time of all kernels";
@@ -48,7 +48,7 @@ std::vector<Cell> Row(const TextPage& page, const MetricChange& change) {
           {page.Safe(change.judgement), StyleOf(change.judgement)}};
 }
 
-/// What changed in one entry; in the program, where the key is absent.
+/// What changed in one entry, or in the program if the key is absent.
 struct EntryChanges {
   std::vector<const MetricChange*> metrics;
   std::vector<const FindingChange*> findings;
@@ -140,7 +140,7 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
   page.Paragraph("after   ", Side(page, after));
   for (const std::string& reason : diff.incomparable) page.Paragraph("not comparable: ", page.Safe(reason));
   for (const std::string& reason : diff.not_compared) page.Paragraph("not compared: ", page.Safe(reason));
-  // A program may have hundreds of kernels: those that did not change are only counted.
+  // A program may have hundreds of kernels: unchanged ones are only counted.
   const bool programs = before.program && after.program;
   std::int64_t same = 0;
   bool equal = diff.only_before.empty() && diff.only_after.empty();

@@ -20,7 +20,7 @@ std::string VerificationText(const TextPage& page, const Verification& verificat
 }
 
 std::string TopStall(const ProfileEntry& entry) {
-  // Set phases counts two of the reasons; the greater of two is not the top of all.
+  // Set phases counts two of the reasons; the greater of them need not be the top one.
   if (entry.stalls.empty() || !entry.metrics.contains("stall_wait_ratio")) return "n/a";
   // A long name is cut, so that the number fits.
   constexpr std::size_t kLongestName = 11;

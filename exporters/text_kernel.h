@@ -7,17 +7,17 @@
 
 namespace fa_profile::exporters {
 
-/// Words about a kernel that several reports share.
+/// Texts about a kernel shared by several reports.
 
 bool IsWrong(const ProfileEntry& entry);
 
 /// "99 of 100 draws, worst error 17.5 of the tolerance, 3 NaN or infinite; c[3,17]: 0.5, expected 1.25"
 std::string VerificationText(const TextPage& page, const Verification& verification);
 
-/// "long_scoreb. 30%": the reason that most warp-cycles wait for; "n/a" where not every reason was counted.
+/// "long_scoreb. 30%": the reason that most warp-cycles wait for; "n/a" if not every reason was counted.
 std::string TopStall(const ProfileEntry& entry);
 
-/// Of "better", "worse" and the other judgements of a difference.
+/// For "better", "worse" and the other judgements of a difference.
 Style StyleOf(const std::string& judgement);
 
 }  // namespace fa_profile::exporters

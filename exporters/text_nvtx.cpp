@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostKernelsOfARange = 10;
 constexpr std::size_t kMostBlocks = 20;
-// Of the range's time: findings of kernels with less say little about the range.
+// Share of the range's time: findings about kernels with less say little about the range.
 constexpr double kLeastShareOfARange = 0.02;
 
 using EntriesByCase = std::map<std::int64_t, const ProfileEntry*>;

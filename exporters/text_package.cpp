@@ -67,7 +67,7 @@ void WriteRefused(TextPage& page, const PackageLint& package) {
   }
 }
 
-/// What was refused and skipped, and the totals.
+/// Writes what was refused and skipped, and the totals.
 void WriteEnd(TextPage& page, const PackageLint& package) {
   page.Line();
   WriteRefused(page, package);
@@ -132,7 +132,7 @@ class TextPackage : public PackageWriter {
   void Begin(const std::string& package) {
     if (!std::exchange(begun_, true)) page_.Rule(page_.Safe(package));
   }
-  /// On a line before the row: no column is wide enough. A name that cannot be demangled may be pages long.
+  /// On a line before the row, because no column is wide enough. A name that cannot be demangled may be pages long.
   void PrintLabel(const std::string& label) {
     constexpr std::size_t kMostLines = 3;
     page_.Paragraph("  ", Truncate(page_.Safe(label), kMostLines * (page_.width() - 3)));
@@ -148,8 +148,8 @@ class TextPackage : public PackageWriter {
   std::vector<std::size_t> widths_;
   bool begun_ = false;
   bool has_rows_ = false;
-  std::string file_;   // of the row before
-  std::string label_;  // of it
+  std::string file_;   // the previous row's
+  std::string label_;  // the previous row's
 };
 
 }  // namespace

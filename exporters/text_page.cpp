@@ -60,7 +60,7 @@ TextPage::TextPage(std::ostream& out, const ReportOptions& options)
 
 std::string TextPage::Safe(std::string_view text) const {
   constexpr std::size_t kMostBytes =
-      4 * (kMostOfAText + 1);  // a character has at most four: what follows is cut anyway
+      4 * (kMostOfAText + 1);  // a character has at most four bytes: the rest is cut anyway
   return Truncate(Printable(text.substr(0, kMostBytes), ascii_), kMostOfAText);
 }
 
@@ -172,7 +172,7 @@ void TextPage::Grid(const std::vector<std::pair<std::string, std::string>>& cell
   const std::size_t cell_width = label_width + 1 + value_width;
   const std::size_t room = width_ - std::min(indent, width_);
   const std::size_t columns = std::max<std::size_t>(1, (room + kGap) / (cell_width + kGap));
-  // Down, then across: neighbours in the catalogue stay under each other.
+  // Down, then across: neighbours in the catalogue stay below each other.
   const std::size_t lines = (cells.size() + columns - 1) / columns;
   for (std::size_t line = 0; line < lines; ++line) {
     std::string text(indent, ' ');

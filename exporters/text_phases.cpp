@@ -18,7 +18,7 @@ constexpr std::size_t kShownStalls = 2;
 constexpr double kShownStall = 0.05;
 constexpr std::size_t kPhaseBarColumns = 10;
 
-/// A column of a phase table: a metric of the phase catalogue. `percent`: of a ratio, without its sign.
+/// A column in a phase table: a metric of the phase catalogue. `percent`: a ratio, printed without the sign.
 struct PhaseColumn {
   const char* title;
   const char* id;
@@ -79,8 +79,8 @@ std::string BarOfPhase(const PhaseEntry& phase, const std::vector<PhaseEntry>& p
   return Bar(Metric(phase, kTimeShare).value_or(0.0) / longest, kPhaseBarColumns, bars);
 }
 
-/// A table without the columns that are zero in every phase, and, unless `all`, without the rows that are all zero. In
-/// the one with stalls, bars follow the share of the time.
+/// A table without the columns that are zero in every phase, and, unless `all`, without all-zero rows. In the one with
+/// stalls, bars follow the share of the time.
 void WriteTable(TextPage& page, const std::vector<PhaseEntry>& phases, std::span<const PhaseColumn> columns, bool all,
                 bool with_stalls) {
   std::vector<PhaseColumn> shown;
@@ -166,7 +166,7 @@ void WriteClosures(TextPage& page, const PhaseTable& table) {
   if (!parts.empty()) page.Paragraph("  sums       ", fmt::format("{}", fmt::join(parts, "; ")));
 }
 
-/// "softmax 97": the phase in which most of these cycles are, of `all`.
+/// "softmax 97": the phase that has most of these cycles, out of `all`.
 std::string MostText(TextPage& page, const std::map<std::string, double>& cycles, double all) {
   const auto most = std::ranges::max_element(cycles, {}, [](const auto& phase) { return phase.second; });
   if (most == cycles.end() || most->second <= 0.0) return "";
@@ -182,7 +182,7 @@ void WriteOverlap(TextPage& page, const PhaseTable& table) {
                              ShortPercent(table.overlap->work_ratio), most.empty() ? "" : " (" + most + " %)"));
 }
 
-/// Places with little of the warps' time, waited or beside, are left out.
+/// Places with little of the warps' time, waiting or working meanwhile, are left out.
 void WriteAsyncWaits(TextPage& page, const ProfileEntry& entry) {
   constexpr double kShownShare = 0.005;
   constexpr std::size_t kShownWaits = 8;

@@ -13,17 +13,17 @@ namespace fa_profile::exporters {
 void WriteFinding(TextPage& page, const Finding& finding, std::string_view where = {},
                   std::string_view lead = "  finding    ");
 
-/// Each of the entry's.
+/// Writes each of the entry's findings.
 void WriteFindings(TextPage& page, const ProfileEntry& entry);
 
-/// What the entry's phases cost and what they did, a table each, and how they were measured. Nothing without phases.
+/// The cost and work of the entry's phases, a table each, and how they were measured. Nothing without phases.
 void WritePhases(TextPage& page, const ProfileEntry& entry);
 
-/// "phases inferred from machine code: 83 % of samples direct, 16 % derived, 1 % guessed; QK:PV 1.00", of an inference
+/// "phases inferred from machine code: 83 % of samples direct, 16 % derived, 1 % guessed; QK:PV 1.00", for an inference
 /// that was not refused.
 std::string InferenceText(const PhaseInference& inference);
 
-/// What is waited for: "matrix"; of an mbarrier that copies complete, where these are issued: "load_kv :81 :83" in the
+/// What is waited for: "matrix"; for an mbarrier completed by copies, where these are issued: "load_kv :81 :83" in the
 /// file of `place`, where the wait is; the first two.
 std::string WaitedFor(const std::string& kind, const std::string& place, const std::vector<PhasePlace>& copies);
 

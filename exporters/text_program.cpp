@@ -40,7 +40,7 @@ namespace {
 
 constexpr std::size_t kTopKernels = 5;
 constexpr double kLeastTopShare = 0.01;
-/// What takes a smaller share is folded into one line, but never so much that fewer rows than this are left.
+/// Rows with a smaller share are folded into one line, but only as long as at least this many rows are left.
 constexpr double kLeastShownShare = 0.001;
 constexpr std::size_t kLeastRows = 5;
 constexpr std::size_t kMostKernels = 100;
@@ -55,7 +55,7 @@ std::string Plural(std::int64_t count, std::string_view one, std::string_view ma
   return UseCount(count) + " " + std::string(count == 1 ? one : many);
 }
 
-/// "python3 decode.py" of "fa-profile --ncu-set full -- python3 decode.py".
+/// "python3 decode.py" from "fa-profile --ncu-set full -- python3 decode.py".
 std::string ProgramName(const TextPage& page, const Session& session) {
   constexpr std::string_view kBehindOptions = " -- ";
   const std::size_t at = session.command_line.find(kBehindOptions);
@@ -120,7 +120,7 @@ std::string MemorySentence(const TextPage& page, const ProgramUse& use) {
                      Plural(most.operations, "operation", "operations"));
 }
 
-/// The range with the most GPU time that is not in a range nested in it. `ranges` is not empty.
+/// The range with the most GPU time outside of nested ranges. `ranges` is not empty.
 const NvtxUse& HeaviestRange(const std::vector<NvtxUse>& ranges) {
   std::vector<double> own(ranges.size());
   std::vector<std::size_t> around;  // the range and those around it, outermost first
@@ -141,7 +141,7 @@ std::string NvtxSentence(const TextPage& page, const ProgramUse& use) {
                      UseShare(use.nvtx_ratio), page.Safe(Truncate(name, kLongestRange)), UseShare(most.share_ratio));
 }
 
-/// The rows of `classes` that are folded into one line.
+/// The sum of the rows in `classes` that are folded into one line.
 KernelUse SumOf(const std::vector<const ProfileEntry*>& classes, std::size_t first) {
   KernelUse sum;
   const auto add = [](std::int64_t& to, std::int64_t value) {  // a damaged recording may hold any number
@@ -157,8 +157,7 @@ KernelUse SumOf(const std::vector<const ProfileEntry*>& classes, std::size_t fir
   return sum;
 }
 
-/// A line for each kernel. Where counters tell what limits one, that takes the place of p95 and graph launches, which
-/// `details` has.
+/// A line for each kernel. If counters show what limits it, that replaces p95 and graph launches, which `details` has.
 void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes, bool details) {
   if (classes.empty()) return;
   const bool says_why = !details && std::ranges::any_of(classes, [](const ProfileEntry* entry) {
@@ -214,8 +213,8 @@ void WriteMemory(TextPage& page, const ProgramUse& program) {
   page.Table({{"share"}, {"total"}, {"operations"}, {"bytes"}, {"rate"}, {"kind", true}}, rows);
 }
 
-/// Which ranges are shown: those with the greatest share of the kernels' time or of the watched time, and, because they
-/// have no smaller one, the ranges around them.
+/// Which ranges are shown: those with the greatest share of the kernels' time or of the watched time, and the ranges
+/// around them, whose share is no smaller.
 std::vector<bool> ShownRanges(const ProgramUse& program, std::size_t most) {
   std::vector<std::pair<double, std::size_t>> weights;
   for (std::size_t i = 0; i < program.nvtx.size(); ++i) {
@@ -254,7 +253,7 @@ void WriteRanges(TextPage& page, const ProgramUse& program, std::size_t most) {
   page.Table({{"share"}, {"GPU time"}, {"launches"}, {"host time"}, {"ranges"}, {"range", true}}, rows);
 }
 
-/// What the paths begin with, up to the last " / " that all have.
+/// Length of the paths' common beginning, up to the last " / " that all have.
 std::size_t CommonPath(const std::vector<const LayerUse*>& layers) {
   constexpr std::string_view kNested = " / ";
   const std::string& first = layers.front()->layer;

@@ -21,7 +21,7 @@ std::string Seconds(double ns) { return ns == 0.0 ? "0" : FormatValue(ns * 1e-9,
 std::string SpreadText(const RankTimes& times) { return times.mean_ns > 0.0 ? Percent(times.spread_ratio) : "n/a"; }
 
 std::string Gpu(const TextPage& page, const Device& device) {
-  // The end of a UUID tells GPUs of one host apart.
+  // The end of a UUID distinguishes GPUs in one host.
   constexpr std::size_t kEnd = 4;
   const std::string end = device.uuid.size() > kEnd ? " ..." + device.uuid.substr(device.uuid.size() - kEnd) : "";
   return page.Safe(fmt::format("{}{}", device.name, end));

@@ -150,10 +150,10 @@ std::string ShapeTitle(const Profile& profile, const std::optional<Shape>& shape
     return shape->attention() != nullptr ? "batch,heads,seqlen,head_dim = " + shape->ToString() : shape->ToString();
   const bool programs = std::ranges::all_of(
       profile.entries, [](const ProfileEntry& entry) { return entry.shape || entry.origin == "program"; });
-  return programs ? "programs" : "kernels";  // a kernel in Python has its shape in its name
+  return programs ? "programs" : "kernels";  // a Python kernel has its shape in its name
 }
 
-// A program's kernels are not verified, and their operations are not known.
+// A program's kernels are not verified, and their operations are unknown.
 void DropAbsent(std::vector<Column>& columns, std::vector<std::vector<Cell>>& rows) {
   for (std::size_t column = columns.size(); column-- > 1;) {
     const auto place = static_cast<std::ptrdiff_t>(column);
@@ -238,7 +238,7 @@ void WriteUse(TextPage& page, const ProfileEntry& entry) {
   page.Paragraph("  launches   ", text);
 }
 
-/// The samples in the order taken: "▁▁▂█▁ 5.80 us to 6.10 us". From the shortest to the longest, however near.
+/// The samples in the order taken: "▁▁▂█▁ 5.80 us to 6.10 us". Scaled from the shortest to the longest, however close.
 std::string TrendText(const TimingSummary& timing, Bars bars) {
   if (bars == Bars::kNone || timing.trend_ns.size() < 2) return {};
   const auto [least, most] = std::ranges::minmax(timing.trend_ns);
@@ -273,7 +273,7 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
       text += fmt::format(" local {} per thread",
                           FormatValue(static_cast<double>(launch.local_memory_per_thread_bytes), "bytes"));
     }
-    // Launches of a profiled program carry no times; that of a launch class represents all of them.
+    // Launches in a profiled program have no times; a launch class's represents all of them.
     if (!entry.use && !IsWrong(entry) && launch.end_ns > launch.start_ns) {
       const double duration = ElapsedNs(launch.start_ns, launch.end_ns);
       text += fmt::format(" took {}", FormatValue(duration * 1e-9, "seconds"));
@@ -285,7 +285,7 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
   }
 }
 
-/// The end of the call in which SMs are idle, where it is longer than a sample.
+/// The end of the call in which SMs are idle, if it is longer than a sample.
 std::string TailText(const CallTimeline& timeline) {
   std::string text;
   for (const CallTail& tail : timeline.tails) {
@@ -297,7 +297,7 @@ std::string TailText(const CallTimeline& timeline) {
   return text;
 }
 
-/// The call's own time. Each metric is of a sampled launch, which may be active for longer: both are named.
+/// The call's own time. Each metric comes from a sampled launch, which may be active for longer: both are named.
 std::string SampledCallText(const ProfileEntry& entry) {
   const double active_ns = static_cast<double>(entry.timeline->active_ns);
   const std::string active = FormatValue(active_ns * 1e-9, "seconds");
@@ -381,12 +381,12 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
 
 struct LossGroup {
   std::string kind;
-  std::string reason;  ///< empty: of many
+  std::string reason;  ///< empty if there are several
   std::int64_t count = 0;
   std::vector<std::string> subjects;
 };
 
-/// One group per kind and reason, in their order. The reasons of a kind that has many share one.
+/// One group per kind and reason, in order. A kind's reasons share one if there are many.
 std::vector<LossGroup> GroupLosses(const std::vector<DataLoss>& losses) {
   constexpr std::size_t kMaxReasons = 10;
   std::map<std::string, std::set<std::string>> reasons;
@@ -419,10 +419,10 @@ void WriteLosses(TextPage& page, const Profile& profile) {
   for (const LossGroup& group : GroupLosses(profile.losses)) WriteLossGroup(page, group, kMaxSubjects);
 }
 
-/// At most twelve lines. Names of a metric set that are not counters are only counted.
+/// At most twelve lines. Names in a metric set that are not counters are only counted.
 void WriteFewLosses(std::ostream& out, const Profile& profile, const ReportOptions& options) {
   constexpr std::size_t kMostLines = 12;
-  constexpr std::size_t kOtherLines = 3;  // the title, how many groups more, names that are not counters
+  constexpr std::size_t kOtherLines = 3;  // the title, the number of further groups, names that are not counters
   constexpr const char* kNotACounter = "metric_not_a_counter";
   TextPage page(out, options);
   page.Line();
@@ -466,7 +466,7 @@ void WriteWhole(TextPage& page, const Profile& profile, const ReportOptions& opt
   WriteLosses(page, profile);
 }
 
-/// The answer first: of a program its summary, which is above, has the kernels.
+/// The answer first: for a program, the summary above already has the kernels.
 void WriteShort(TextPage& page, const Profile& profile, const ReportOptions& options) {
   WriteGpu(page, profile.device);
   if (profile.program) WriteActions(page, profile);

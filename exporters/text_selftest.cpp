@@ -12,7 +12,7 @@
 namespace fa_profile::exporters {
 namespace {
 
-constexpr std::size_t kNumbers = 48;  // what the columns next to the quantity take
+constexpr std::size_t kNumbers = 48;  // width of the columns next to the quantity
 
 constexpr std::array<std::pair<const char*, const char*>, 12> kLabels = {{
     {"smsp__sass_inst_executed", "instructions"},

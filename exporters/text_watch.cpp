@@ -33,7 +33,7 @@ const ProfileEntry* FindCall(const Profile& profile, const ProfileEntry& like) {
   return found == profile.entries.end() ? nullptr : &*found;
 }
 
-/// The phases with time, the most first.
+/// The phases with a time, longest first.
 std::vector<const PhaseEntry*> TimedPhases(const ProfileEntry& entry) {
   std::vector<const PhaseEntry*> phases;
   if (!entry.phases) return phases;
@@ -108,7 +108,7 @@ class MovedTable {
   MovedTable(TextPage& page, const ProfileDiff& diff, const ProfileEntry& before, const ProfileEntry& after)
       : page_(page), diff_(diff), before_(before), after_(after) {}
 
-  /// A metric of the catalogue, of the call or one of its parts; no row where both sides lack it.
+  /// A catalogue metric, for the call or one of its parts; no row if both sides lack it.
   void AddMetric(const std::string& label, const char* id, const ProfileEntry& before, const ProfileEntry& after) {
     const MetricChange* const change = Find(after.part, "", id);
     if (change == nullptr) return;
@@ -124,7 +124,7 @@ class MovedTable {
         seconds != nullptr ? seconds : Find("", name, kShare));
   }
 
-  /// The reason itself moves only where its share does: two reasons of one share change places by chance.
+  /// The reason counts as changed only if its share did: two reasons with equal shares swap places by chance.
   void AddStall() {
     if (TopStall(before_) == "n/a" && TopStall(after_) == "n/a") return;
     const MetricChange* change = nullptr;
@@ -189,7 +189,7 @@ void AddParts(MovedTable& table, const TextPage& page, const Profile& before, co
   }
 }
 
-/// Phases of both sides: those of after first, then those that went.
+/// Phases on both sides: those of `after` first, then those that are gone.
 std::vector<std::string> PhaseNames(const ProfileEntry& before, const ProfileEntry& after) {
   std::vector<std::string> names;
   for (const ProfileEntry* const entry : {&after, &before}) {

@@ -22,9 +22,8 @@ std::unique_ptr<Workload> AttentionKernel::MakeWorkload(const Shape& shape, std:
   auto workload = std::make_unique<AttentionWorkload>(spec_.id, spec_.origin, *shape.attention(),
                                                       spec_.workspace_bytes(*shape.attention()), spec_.steps);
   workload->Fill(seed, nullptr);
-  // Whoever reads scratch that no kernel wrote computes NaN. compute-sanitizer's initcheck then has nothing to say
-  // about it, which is right: it does not see what cuBLAS's Hopper kernels store, and would call all of S
-  // uninitialised.
+  // Reading scratch that no kernel wrote then gives NaN. compute-sanitizer's initcheck cannot check it any more, which
+  // is right: it does not see what cuBLAS's Hopper kernels store, and would call all of S uninitialised.
   workload->Poison(nullptr);
   CheckCudaResult(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   return workload;

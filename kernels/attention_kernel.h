@@ -12,7 +12,7 @@
 
 namespace fa_profile {
 
-/// What tells one attention kernel from another.
+/// The properties that distinguish attention kernels.
 struct KernelSpec {
   std::string id;
   std::string origin;

@@ -10,7 +10,7 @@
 
 namespace fa_profile {
 
-/// An fp16 attention kernel of the ladder's kind as a kernel library, for variants that are measured beside the rungs.
+/// An fp16 attention kernel of the ladder's kind as a kernel library, for variants measured along with the rungs.
 /// A library defines the functions of its description and exports it:
 ///   const fa_profile_kernel kKernel =
 ///       AttentionLibrary::Describe("mine", AttentionLibrary::kParameters, Launch, Supports);
@@ -40,7 +40,7 @@ struct AttentionLibrary {
             .reference = Reference,   .work = CountWork};
   }
 
-  /// What a call asks for. Without pointers when the library is asked whether it supports a shape.
+  /// The parameters of a call. Without pointers when the library is only asked whether it supports a shape.
   static AttentionParams ParamsOf(const fa_profile_call& call) {
     const auto number = [&](Parameter parameter) { return static_cast<int>(call.parameters[parameter]); };
     AttentionParams params;
@@ -60,7 +60,7 @@ struct AttentionLibrary {
     return params;
   }
 
-  /// The result of a launch as the interface wants it.
+  /// The result of a launch in the form that the interface expects.
   static int ResultOf(cudaError_t status, char* error, size_t error_size) {
     if (status == cudaSuccess) return 0;
     (void)std::snprintf(error, error_size, "%s", cudaGetErrorString(status));

@@ -34,7 +34,7 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  // After a kernel crashed every call fails, this one too; the driver frees the memory with the process.
+  // After a kernel has crashed every call fails, including this one; the driver frees the memory with the process.
   (void)cudaFree(data_);
 }
 
@@ -71,7 +71,7 @@ void AttentionWorkload::Launch(StreamHandle stream) {
 
 void AttentionWorkload::LaunchStepInRange(std::size_t index, cudaStream_t stream) {
   const LaunchStep& step = steps_.at(index);
-  if (steps_.size() == 1) {  // its range would repeat the call's
+  if (steps_.size() == 1) {  // its range would duplicate the call's
     step.launch(params_, stream);
     return;
   }

@@ -77,10 +77,10 @@ class AttentionWorkload final : public Workload {
   /// Draws Q, K and V afresh from the standard normal distribution, rounded to fp16. Enqueued on `stream`.
   void Fill(std::uint64_t seed, cudaStream_t stream);
 
-  /// Overwrites O and the workspace with kPoisonByte: whoever reads what nothing wrote gets NaN. Enqueued on `stream`.
+  /// Overwrites O and the workspace with kPoisonByte: reading what nothing wrote gives NaN. Enqueued on `stream`.
   void Poison(cudaStream_t stream);
 
-  /// Compares the output of a launch that has ended with attention in float64, computed on the GPU.
+  /// Compares the output of a finished launch with attention in float64, computed on the GPU.
   DrawErrors Check(cudaStream_t stream);
 
   const AttentionParams& params() const { return params_; }

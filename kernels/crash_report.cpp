@@ -15,7 +15,7 @@ namespace {
 constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constexpr int kExitCouldNotDoTheJob = 2;
 
-// What the handlers may touch: written before the foreign call, on the thread that makes it.
+// What the handlers may access: written before the foreign call, on the thread that makes it.
 const CrashMessages* volatile g_messages = nullptr;
 std::array<struct sigaction, kSignals.size()> g_previous;
 
@@ -34,15 +34,15 @@ extern "C" void ReportExit() {
 
 extern "C" void ReportCrash(int signal, siginfo_t* info, void*) {
   if (g_messages != nullptr) EndWith(g_messages->crashed);
-  // Not in foreign code: whoever handled the signal before us gets it, when the faulting instruction runs again or,
-  // for a signal that was sent (abort() sends one), now.
+  // Not in foreign code: the previous handler gets the signal, when the faulting instruction runs again or, for a
+  // signal that was sent (abort() sends one), now.
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] == signal) (void)sigaction(signal, &g_previous[i], nullptr);
   }
   if (info->si_code <= 0) (void)raise(signal);
 }
 
-// Once, not around each call: five system calls before every launch would be seen in launch-bound timings.
+// Once, not around each call: five system calls before every launch would show in launch-bound timings.
 bool InstallHandlers() noexcept {
   struct sigaction action = {};
   action.sa_sigaction = ReportCrash;

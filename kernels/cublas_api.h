@@ -9,7 +9,7 @@ struct CublasApi {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasSetStream_v2) set_stream;
   decltype(&cublasSetWorkspace_v2) set_workspace;
-  // Spelled out: C++ has an overload of this one.
+  // Spelled out, because C++ has an overload of this one.
   cublasStatus_t (*gemm_strided_batched)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n, int k,
                                          const void* alpha, const void* a, cudaDataType, int lda, long long stride_a,
                                          const void* b, cudaDataType, int ldb, long long stride_b, const void* beta,

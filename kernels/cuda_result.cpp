@@ -45,7 +45,7 @@ std::string DescribeCudaResult(cudaError_t result) {
 
 void CheckCudaResult(cudaError_t result, const char* call, std::source_location where) {
   if (result == cudaSuccess) return;
-  (void)cudaGetLastError();  // or the next kernel launch would be blamed for it
+  (void)cudaGetLastError();  // otherwise the next kernel launch would be blamed for it
   std::string file = where.file_name();
   file = file.substr(file.find_last_of('/') + 1);
   throw Error(call, cudaGetErrorName(result),

@@ -8,7 +8,7 @@
 namespace fa_profile {
 
 /// The one place in kernels where a CUDA runtime result becomes an Error. `call` is the API's name ("cudaMalloc"); the
-/// hint names the cure for the results that users meet.
+/// hint gives the cure for the results that users run into.
 void CheckCudaResult(cudaError_t result, const char* call,
                      std::source_location where = std::source_location::current());
 

@@ -9,7 +9,7 @@
 namespace fa_profile {
 namespace {
 
-// In [0, 1), of 53 bits.
+// A number in [0, 1) with 53 bits.
 double UnitOf(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 // Box-Muller on two uniforms of 32 bits; the first is in (0, 1], so that its logarithm is finite.

@@ -57,7 +57,7 @@ class ExtentParser {
     }
   }
 
-  // To the next lower number, as the header promises.
+  // Rounds down, as the header promises.
   std::int64_t Quotient(std::int64_t value, std::int64_t by) const {
     if (by == 0) Refuse("divides by zero");
     if (by == -1) {
@@ -95,7 +95,7 @@ class ExtentParser {
     return word;
   }
 
-  // What follows, without blanks before it.
+  // The rest of the text, without leading blanks.
   std::string_view Peek() {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size()));
     return rest_;

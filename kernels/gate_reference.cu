@@ -1,5 +1,5 @@
-// The gate's frozen kernel: it is timed with every build, and when it moves, the machine did and not the code. So it
-// is never changed; a change would make all runs before it incomparable.
+// The gate's frozen kernel: it is timed with every build, and if it moves, the machine did and not the code. So it is
+// never changed; a change would make all earlier runs incomparable.
 
 #include <cstdint>
 #include <memory>
@@ -16,9 +16,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kBlocksPerSm = 2;
 constexpr int kRounds = 64;                // about 20 us on an H200
-constexpr std::uint32_t kWords = 1 << 20;  // 4 MiB: in the L2 of every GPU the ladder runs on
+constexpr std::uint32_t kWords = 1 << 20;  // 4 MiB: fits in the L2 of every GPU that the ladder runs on
 
-// A bit of all that the rungs wait for: L2, shared memory, barriers, FMA.
+// A bit of everything that the rungs wait for: L2, shared memory, barriers, FMA.
 __global__ void __launch_bounds__(kThreads) GateReference(float* memory) {
   __shared__ float tile[kThreads];
   std::uint32_t at = (blockIdx.x * kThreads + threadIdx.x) % kWords;

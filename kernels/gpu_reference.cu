@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffU;
-// One warp a query row, eight rows a block: the rows share each tile of 32 keys, one key a lane.
+// One warp per query row, eight rows per block: the rows share each tile of 32 keys, one key per lane.
 constexpr int kRows = 8;
 constexpr int kKeys = kWarp;
 constexpr int kMaxHeadDim = 256;
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kRows* kWarp) ReferenceKernel(AttentionParams 
   }
 }
 
-// Non-negative doubles order as their bit patterns do.
+// Non-negative doubles sort like their bit patterns.
 __device__ void AtomicMax(double* address, double value) {
   atomicMax(reinterpret_cast<unsigned long long*>(address),
             static_cast<unsigned long long>(__double_as_longlong(value)));

@@ -158,7 +158,7 @@ class DescriptionReader {
     return draw;
   }
 
-  // An output is compared with something.
+  // Every output must be compared with something.
   void RequireReferences(const KernelDescription& description) {
     if (description.functions.reference != nullptr || description.functions.check != nullptr) return;
     for (const TensorDescription& tensor : description.tensors) {
@@ -203,7 +203,7 @@ class DescriptionReader {
   std::string subject_;  // the parameter or the tensor; empty: the kernel
 };
 
-// The reference of a file is of certain inputs.
+// A file's reference belongs to certain inputs.
 void RequireFixedInputs(const KernelDescription& description) {
   const auto is_reference = [](const TensorDescription& tensor) { return !tensor.is_drawn() && !tensor.file.empty(); };
   const auto is_random = [](const TensorDescription& tensor) {

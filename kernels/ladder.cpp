@@ -1,6 +1,6 @@
 // The list of rungs. To add a rung: write kernels/rung<number>_<id>.cu, which defines `const Rung& <Name>Rung()`
 // (rung1_minimal.cu is the shortest), and add its row to FA_PROFILE_LADDER. CMake, the commands and the gate's cases
-// take it from there. For the documents, the tests and the alert, see "a rung" in CONTRIBUTING.md.
+// pick it up from there. For the documents, the tests and the alert, see "a rung" in CONTRIBUTING.md.
 #include <cuda_runtime_api.h>
 
 #include <initializer_list>
@@ -47,7 +47,7 @@ std::vector<std::string> Words(const char* text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-// Empty where the current GPU has the major compute capability, and where there is no GPU.
+// Empty if the current GPU has the major compute capability, or if there is no GPU.
 std::string WhyNotOnThisGpu(int needed_major) {
   int device = 0;
   int major = 0;
@@ -120,7 +120,7 @@ std::vector<SuiteShape> CorrectnessSuite() {
   constexpr int kMissionDraws = 100;
   constexpr int kManyDraws = 10;
   constexpr int kFewDraws = 3;
-  // No mask ever hides a whole row, so the shortest sequences and those one off a tile are where tiling goes wrong.
+  // No mask ever hides a whole row, so tiling goes wrong at the shortest sequences and those one off a tile.
   const std::vector<SuiteShape> shapes = {
       {{1, 8, 512, 64}, kMissionDraws},
       {{1, 8, 512, 128}, kManyDraws},
@@ -143,7 +143,7 @@ std::vector<SuiteShape> CorrectnessSuite() {
       {{1, 1, 2049, 64}, kFewDraws},
       {{1, 1, 2049, 128}, kFewDraws},
       {{16, 16, 100, 64}, kFewDraws},
-      // More heads than a grid's second dimension holds.
+      // More heads than fit in a grid's second dimension.
       {{8200, 8, 3, 64}, 1},
   };
   std::vector<SuiteShape> suite;

@@ -11,7 +11,7 @@
 namespace fa_profile {
 namespace {
 
-// How a library ended its process, by the error of CrashReport or main() if they wrote one.
+// How a library ended its process, from the error of CrashReport or main() if they wrote one.
 std::string HowItEnded(const std::string& library, const ChildEnd& end) {
   constexpr std::string_view kOurError = "fa-profile: error: ";
   const std::string described = Describe(end);

@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Bytes from the text that the judge made of them.
+// Bytes from the judge's hexadecimal text.
 cudaIpcMemHandle_t HandleOf(const std::string& hex) {
   cudaIpcMemHandle_t handle{};
   if (hex.size() != 2 * sizeof handle) throw Error("a memory handle has the wrong length");
@@ -41,7 +41,7 @@ cudaIpcMemHandle_t HandleOf(const std::string& hex) {
   return handle;
 }
 
-// The memory shared with the judge, as it is now.
+// The memory shared with the judge, at its current size.
 class SharedMemory {
  public:
   SharedMemory() {
@@ -163,7 +163,7 @@ class Server {
     library_->Launch(call);
   }
 
-  // Overwrites what a call must write.
+  // Overwrites everything that a call must write.
   void Overwrite(const Set& set) const {
     const std::vector<TensorDescription>& tensors = library_->description().tensors;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -259,7 +259,8 @@ class Server {
   std::vector<ShapeParameter> parameters_;
   std::size_t workspace_bytes_ = 0;
   std::vector<Set> sets_;
-  std::map<std::pair<int, bool>, std::vector<cudaGraphExec_t>> graphs_;  // by calls, and whether Overwrite() is in it
+  std::map<std::pair<int, bool>, std::vector<cudaGraphExec_t>> graphs_;  // by number of calls, and whether Overwrite()
+                                                                         // is included
   cudaStream_t stream_ = nullptr;
 };
 
@@ -346,7 +347,7 @@ std::string DescribeKernelLibrary(const std::string& library, const std::vector<
 
 void ServeKernelLibrary(const std::string& library, const std::vector<std::string>& files, const TraceKernels& trace) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The referee's memory and descriptors are not for the worker, a process of the same user.
+  // The worker, a process of the same user, must not reach the referee's memory and descriptors.
   if (fcntl(kSharedMemory, F_GETFD) >= 0) (void)prctl(PR_SET_DUMPABLE, 0);
   std::optional<Server> server;
   std::string message(ChildSession::kLongestMessage, '\0');

@@ -9,15 +9,15 @@
 namespace fa_profile {
 namespace {
 
-// What makes a format. Of floating point: sign, exponent and mantissa bits, an all-ones exponent being infinity or NaN;
-// fp8 e4m3 uses it for numbers, but for the one with an all-ones mantissa.
+// The definition of a format. For floating point: sign, exponent and mantissa bits, with an all-ones exponent for
+// infinity or NaN; fp8 e4m3 uses it for numbers, except with an all-ones mantissa.
 struct FormatTraits {
   std::string_view name;
   int bytes;
-  int exponent_bits;  // 0: an integer, of two's complement unless `largest` has all bits
+  int exponent_bits;  // 0: an integer, two's complement unless `largest` has all bits
   int mantissa_bits;
   std::uint64_t largest;   // bits of the largest finite number
-  std::uint64_t infinity;  // what is beyond it: `largest` if the format saturates
+  std::uint64_t infinity;  // result beyond it: `largest` if the format saturates
   std::uint64_t nan;
   std::uint64_t poison;
 };
@@ -59,15 +59,15 @@ std::uint64_t EncodeInteger(const FormatTraits& traits, double value) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(whole, least))) & AllBits(traits);
 }
 
-// Of a number that is not negative.
+// For a non-negative number.
 std::uint64_t EncodeMagnitude(const FormatTraits& traits, double value) {
   if (value == 0.0) return 0;
   if (std::isinf(value)) return traits.infinity;
   int exponent = 0;
   (void)std::frexp(value, &exponent);  // value is in [2^(exponent-1), 2^exponent)
   const int least = 1 - BiasOf(traits);
-  const int used = std::max(exponent - 1, least);  // below it numbers are subnormal
-  // A mantissa that is rounded up to the next power of two carries into the exponent by itself.
+  const int used = std::max(exponent - 1, least);  // below this, numbers are subnormal
+  // A mantissa rounded up to the next power of two carries into the exponent by itself.
   const double mantissa = std::nearbyint(std::ldexp(value, traits.mantissa_bits - used));
   const double bits = std::ldexp(used - least, traits.mantissa_bits) + mantissa;
   return bits > static_cast<double>(traits.largest) ? traits.infinity : static_cast<std::uint64_t>(bits);

@@ -7,7 +7,7 @@
 
 namespace fa_profile {
 
-/// What every rung's launch receives: device pointers to fp16 (batch, num_heads, seqlen, head_dim), contiguous.
+/// Input of every rung's launch: device pointers to fp16 (batch, num_heads, seqlen, head_dim), contiguous.
 struct AttentionParams {
   int batch = 0;
   int num_heads = 0;
@@ -19,7 +19,7 @@ struct AttentionParams {
   const __half* k = nullptr;
   const __half* v = nullptr;
   __half* o = nullptr;
-  void* workspace = nullptr;  // as many bytes as Rung::workspace_bytes says
+  void* workspace = nullptr;  // with Rung::workspace_bytes bytes
   std::size_t workspace_bytes = 0;
 };
 
@@ -30,17 +30,17 @@ struct RungPart {
   cudaError_t (*launch)(const AttentionParams& params, cudaStream_t stream);
 };
 
-/// All that the ladder knows of a rung. The file kernels/rung<number>_<id>.cu defines it. It holds plain types only:
-/// nvcc reads the standard library's headers once for each architecture.
+/// Everything that the ladder knows about a rung. The file kernels/rung<number>_<id>.cu defines it. It holds only plain
+/// types: nvcc reads the standard library's headers once for each architecture.
 struct Rung {
   int number;           // its place on the ladder, from 1
   const char* id;       // "mma"
   const char* teaches;  // one line: what to learn from its profile
-  const char* phases;   // the names of its phase functions, with a space between them
-  RungPart parts[3];    // in the order of the launches; the unused ones are empty
-  // Device memory it needs besides the tensors; its argument holds the shape alone. None: 0 bytes.
+  const char* phases;   // the names of its phase functions, separated by a space
+  RungPart parts[3];    // in launch order; unused ones are empty
+  // Device memory needed in addition to the tensors; its argument only holds the shape. Null: 0 bytes.
   std::size_t (*workspace_bytes)(const AttentionParams& params) = nullptr;
-  // The major compute capability that its instructions need; 0: any. 9 is sm_90a, which no later GPU runs.
+  // The major compute capability that its instructions require; 0: any. 9 is sm_90a, which no later GPU runs.
   int compute_capability_major = 0;
 };
 

@@ -9,15 +9,15 @@
 namespace fa_profile {
 namespace {
 
-constexpr int kThreads = 32;  // 4096 rows make 128 blocks, one for nearly every SM
-// Columns of Q and O that a thread holds. At head_dim 128 two neighbouring lanes share a row: one thread's 255
-// registers hold its Q (64, as fp16) and O (128), and then spill the keys in flight.
+constexpr int kThreads = 32;  // 4096 rows make 128 blocks, one for almost every SM
+// Columns of Q and O per thread. At head_dim 128 two neighbouring lanes share a row: one thread's 255 registers hold
+// its Q (64, as fp16) and O (128), and then spill the keys in flight.
 constexpr int kColumns = 64;
 constexpr int kLoads = kColumns * sizeof(__half) / sizeof(uint4);
 constexpr int kHalvesPerLoad = kColumns / kLoads;
 constexpr float kLog2e = 1.4426950408889634F;
 
-/// What every phase knows of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
+/// What every phase knows about the call. Tests vary the kernel as in rung 7: rung7_mma.cuh explains Place.
 struct Place {
   const AttentionParams& params;
 };
@@ -32,7 +32,7 @@ __device__ __forceinline__ void LoadRow(uint4 (&to)[kLoads], const __half* from)
 __device__ __forceinline__ void load_q(uint4 (&q)[kLoads], const __half* from, const Place&) { LoadRow(q, from); }
 
 // One key and its value, 16 bytes at a time and the same in all lanes. Both before the first use of either: the branch
-// in softmax would hold the value back, and its latency would come on top of the key's.
+// in softmax would delay the value, adding its latency to the key's.
 __device__ __forceinline__ void load_kv(uint4 (&k)[kLoads], uint4 (&v)[kLoads], const __half* key, const __half* value,
                                         const Place&) {
   LoadRow(k, key);

@@ -20,7 +20,7 @@ namespace {
 
 enum class Loads { kAsync16, kThroughRegisters, kAsync4 };
 
-/// What every phase knows of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
+/// What every phase knows about the call. Tests vary the kernel as in rung 7: rung7_mma.cuh explains Place.
 struct Place {
   const AttentionParams& params;
 };
@@ -32,17 +32,17 @@ struct Tile {
   static constexpr int kHeadDim = kHeadDimArg;
   static constexpr bool kSwizzled = kSwizzledArg;
   static constexpr Loads kLoads = kLoadsArg;
-  // 32 rows: 128 blocks at 8 heads x 512 rows, one for nearly each of 132 SMs. 64 rows would leave half of them idle.
+  // 32 rows: 128 blocks at 8 heads x 512 rows, one for almost each of 132 SMs. 64 rows would leave half of them idle.
   static constexpr int kBlockM = 32;
-  // 64 keys: with 4 keys a lane a warp's 16 lanes span them all; 128 would not fit twice in 99 KiB at head_dim 128.
+  // 64 keys: with 4 keys per lane a warp's 16 lanes span them all; 128 would not fit twice in 99 KiB at head_dim 128.
   static constexpr int kBlockN = 64;
-  // Two stages: one is read, one is filled. The time to work on a tile is several times the latency of its copy, so a
-  // third would only cost room.
+  // Two stages: one is read, one is filled. Working on a tile takes several times the latency of its copy, so a third
+  // would only cost space.
   static constexpr int kStages = 2;
   static constexpr int kThreads = 128;
   static constexpr int kBlocksPerSm = 2;               // caps the registers: 65536 / (kThreads * kBlocksPerSm)
-  static constexpr int kMicro = 4;                     // rows a lane, and keys a lane
-  static constexpr int kColumnGroups = kHeadDim / 64;  // groups of 4 columns of O a lane: 4 * tx + 64 * group
+  static constexpr int kMicro = 4;                     // rows per lane, and keys per lane
+  static constexpr int kColumnGroups = kHeadDim / 64;  // groups of 4 columns of O per lane: 4 * tx + 64 * group
 
   // 4 floats of padding: the two rows of a broadcast read of Q are in different banks.
   static constexpr int kQStride = kHeadDim + 4;  // in floats
@@ -56,16 +56,16 @@ struct Tile {
   static_assert(kSharedBytes <= 99 * 1024, "what a block gets on sm_89");
 };
 
-/// Where 16-byte chunk `chunk` of key `key` is in a row of the K tile. Rows of 2 * kHeadDim bytes all start at bank
-/// 0, so the 8 keys that a quarter warp reads with LDS.128 at one chunk would share 4 banks; exchanged like this they
-/// fill all 32 once. (Padded rows would do it too, but each cp.async would then straddle two 128-byte lines.)
+/// Position of 16-byte chunk `chunk` of key `key` in a row of the K tile. Rows of 2 * kHeadDim bytes all start at bank
+/// 0, so the 8 keys that a quarter warp reads with LDS.128 at one chunk would share 4 banks; permuted like this they
+/// fill all 32 once. (Padded rows would also do, but each cp.async would then straddle two 128-byte lines.)
 template <class T>
 __device__ __forceinline__ int Chunk(int chunk, int key) {
   return T::kSwizzled ? chunk ^ (key & 7) : chunk;
 }
 
-/// Q as fp32, multiplied by `factor` once instead of every score: rows [block_row, block_row + kBlockM) of q_head
-/// (seqlen, kHeadDim) into q (kBlockM, kQStride). Rows past the end become 0.
+/// Q as fp32, multiplied by `factor` once instead of multiplying every score: rows [block_row, block_row + kBlockM) of
+/// q_head (seqlen, kHeadDim) into q (kBlockM, kQStride). Rows past the end become 0.
 template <class T>
 __device__ __forceinline__ void load_q(float* q, const __half* q_head, int block_row, int seqlen, float factor,
                                        const Place&) {
@@ -92,8 +92,8 @@ __device__ __forceinline__ void load_q(float* q, const __half* q_head, int block
 template <class T>
 __device__ __forceinline__ void load_kv(__half* k, __half* v, const __half* k_head, const __half* v_head, int key0,
                                         int key_end, const Place&) {
-  constexpr int kHalves = T::kLoads == Loads::kAsync4 ? 2 : 8;  // a copy: 4 or 16 bytes
-  constexpr int kChunks = T::kHeadDim / kHalves;                // a row
+  constexpr int kHalves = T::kLoads == Loads::kAsync4 ? 2 : 8;  // per copy: 4 or 16 bytes
+  constexpr int kChunks = T::kHeadDim / kHalves;                // per row
   constexpr int kRowsPerPass = T::kThreads / kChunks;
   const int column = kHalves * (static_cast<int>(threadIdx.x) % kChunks);
   const int first = static_cast<int>(threadIdx.x) / kChunks;
@@ -124,8 +124,8 @@ __device__ __forceinline__ void load_kv(__half* k, __half* v, const __half* k_he
   sm80::CommitCopies();
 }
 
-/// Waits for the tile under way and makes every thread's part of it visible to the block. The same barrier says that
-/// all warps are done with the tile before, whose room the next copy takes: one barrier a tile is enough.
+/// Waits for the tile under way and makes every thread's part of it visible to the block. The same barrier ensures that
+/// all warps are done with the previous tile, whose space the next copy takes: one barrier per tile is enough.
 __device__ __forceinline__ void sync(const Place&) {
   sm80::WaitCopies<0>();
   __syncthreads();
@@ -152,7 +152,7 @@ __device__ __forceinline__ void qk(float (&scores)[T::kMicro][T::kMicro], const 
 #pragma unroll
     for (int j = 0; j < T::kMicro; ++j) scores[i][j] = 0.0F;
   }
-#pragma unroll 2  // of 8 or 16: enough loads in flight, and the code stays in the instruction cache
+#pragma unroll 2  // of 8 or 16: enough loads in flight, and the code still fits in the instruction cache
   for (int d = 0; d < T::kHeadDim; d += 8) {
     float keys[T::kMicro][8];
 #pragma unroll
@@ -205,10 +205,10 @@ __device__ __forceinline__ void softmax(float (&scores)[T::kMicro][T::kMicro], f
       p[2 * i * T::kPStride + 16 * j] = probability;
     }
   }
-  __syncwarp();  // the warp reads the rows it wrote, other lanes' keys among them
+  __syncwarp();  // the warp reads the rows that it wrote, including other lanes' keys
 }
 
-/// o *= correction: what was summed under the old maximum.
+/// o *= correction: rescales sums made under the old maximum.
 template <class T>
 __device__ __forceinline__ void rescale(float (&o)[T::kMicro][T::kColumnGroups][4],
                                         const float (&correction)[T::kMicro], const Place&) {
@@ -258,7 +258,7 @@ __device__ __forceinline__ void pv(float (&o)[T::kMicro][T::kColumnGroups][4], c
   __syncwarp();  // the next softmax overwrites p
 }
 
-/// Divides by the sum of the row and writes it; o_head: (seqlen, kHeadDim), `row` this lane's first, `column` likewise.
+/// Divides by the row's sum and writes it; o_head: (seqlen, kHeadDim), `row` this lane's first, `column` likewise.
 template <class T>
 __device__ __forceinline__ void epilogue(__half* o_head, const float (&o)[T::kMicro][T::kColumnGroups][4],
                                          const float (&row_sum)[T::kMicro], int row, int column, int seqlen,
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) TiledForward(con
 
   const int row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
   const int head = static_cast<int>(blockIdx.x) / row_blocks;
-  // Last rows first: with a causal mask they have the most keys, and a long block started late is the tail.
+  // Last rows first: with a causal mask they have the most keys, and a long block that starts late makes the tail.
   const int block_row = (row_blocks - 1 - static_cast<int>(blockIdx.x) % row_blocks) * T::kBlockM;
   const std::int64_t offset = static_cast<std::int64_t>(head) * params.seqlen * T::kHeadDim;
   const int tx = static_cast<int>(threadIdx.x) % 16;

@@ -1,5 +1,5 @@
 // Rung 4: attention as three launches, a batched product, a softmax and a batched product. The products run on tensor
-// cores and the whole is slow for what is between them: S and P go through L2, and the kernels wait for each other.
+// cores, yet the whole is slow for what is between them: S and P go through L2, and the kernels wait for each other.
 
 #include <map>
 
@@ -10,9 +10,9 @@ namespace fa_profile {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kRowsPerBlock = kThreads / 32;  // one warp a row
+constexpr int kRowsPerBlock = kThreads / 32;  // one warp per row
 constexpr float kLog2e = 1.4426950408889634F;
-// What NVIDIA advises for Hopper. Given by us, so that a call captured into a graph allocates nothing.
+// NVIDIA's recommendation for Hopper. We provide it, so that a call captured into a graph allocates nothing.
 constexpr std::size_t kCublasWorkspaceBytes = std::size_t{32} << 20;
 
 // Rows of S (fp32) and P (fp16) are padded to a multiple of 8 elements, for 16-byte loads and stores.
@@ -56,14 +56,14 @@ cudaError_t AsCudaError(cublasStatus_t status) {
   }
 }
 
-// One handle a device, made at the first call on it. Never destroyed: at exit the driver may be gone before us.
+// One handle per device, made at the first call on it. Never destroyed: at exit the driver may be gone before us.
 cublasStatus_t HandleFor(const AttentionParams& p, cudaStream_t stream, cublasHandle_t* handle) {
   static auto& handles = *new std::map<int, cublasHandle_t>;
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
   cublasHandle_t& known = handles[device];
   const CublasApi* const cublas = LoadCublas();
-  if (cublas == nullptr) return CUBLAS_STATUS_LICENSE_ERROR;  // the status no call of ours gives: not loaded
+  if (cublas == nullptr) return CUBLAS_STATUS_LICENSE_ERROR;  // a status that none of our calls gives: not loaded
   if (known == nullptr) {
     if (const cublasStatus_t status = cublas->create(&known); status != CUBLAS_STATUS_SUCCESS) return status;
   }
@@ -73,7 +73,7 @@ cublasStatus_t HandleFor(const AttentionParams& p, cudaStream_t stream, cublasHa
   return cublas->set_workspace(known, p.workspace, kCublasWorkspaceBytes);
 }
 
-// S (seqlen, seqlen) = scale * Q K^T for each head. cuBLAS counts columns first, so it is asked for S^T = K Q^T.
+// S (seqlen, seqlen) = scale * Q K^T for each head. cuBLAS is column-major, so it computes S^T = K Q^T.
 cudaError_t LaunchQk(const AttentionParams& p, cudaStream_t stream) {
   cublasHandle_t handle = nullptr;
   cublasStatus_t status = HandleFor(p, stream, &handle);
@@ -91,7 +91,7 @@ cudaError_t LaunchQk(const AttentionParams& p, cudaStream_t stream) {
   return AsCudaError(status);
 }
 
-// O (seqlen, head_dim) = P V for each head; cuBLAS is asked for O^T = V^T P^T.
+// O (seqlen, head_dim) = P V for each head; cuBLAS computes O^T = V^T P^T.
 cudaError_t LaunchPv(const AttentionParams& p, cudaStream_t stream) {
   cublasHandle_t handle = nullptr;
   cublasStatus_t status = HandleFor(p, stream, &handle);
@@ -108,7 +108,7 @@ cudaError_t LaunchPv(const AttentionParams& p, cudaStream_t stream) {
   return AsCudaError(status);
 }
 
-constexpr int kPerLoad = 4;  // scores a lane takes at once: 16 bytes
+constexpr int kPerLoad = 4;  // scores per lane and load: 16 bytes
 
 // Scores first, first+1, ...; -inf from `keys` on, which is also where cuBLAS wrote nothing.
 __device__ __forceinline__ float4 LoadScores(const float* scores, int first, int keys) {

@@ -22,7 +22,7 @@ namespace {
 
 namespace wmma = nvcuda::wmma;
 
-/// What every phase knows of the call. A test varies the kernel as it does rung 7: rung7_mma.cuh explains Place.
+/// What every phase knows about the call. Tests vary the kernel as in rung 7: rung7_mma.cuh explains Place.
 struct Place {
   const AttentionParams& params;
 };
@@ -35,14 +35,14 @@ struct Tile {
   static constexpr int kWarps = 4;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kWarpRows = 16;  // the M of a WMMA product: a warp needs no other warp's rows
-  // 64 rows: each row costs the same shared-memory traffic whatever the block, and K and V are loaded half as often as
-  // with 32.
+  // 64 rows: each row costs the same shared-memory traffic in any block, and K and V are loaded half as often as with
+  // 32.
   static constexpr int kBlockM = kWarps * kWarpRows;
   // 64 keys; at head_dim 128 the accumulator alone takes 34 KiB and 64 keys would need 114 KiB, more than sm_89 has.
   static constexpr int kBlockN = kHeadDim == 64 ? 64 : 32;
 
-  // WMMA wants 32-byte aligned pointers and strides that are multiples of 16 bytes. 8 elements of padding: rows of 128
-  // bytes would all start at bank 0 (8-way conflicts in every load of a fragment), rows of 144 start 4 banks apart.
+  // WMMA requires 32-byte aligned pointers and strides that are multiples of 16 bytes. 8 elements of padding: rows of
+  // 128 bytes would all start at bank 0 (8-way conflicts in every load of a fragment), rows of 144 start 4 banks apart.
   static constexpr int kStride = kHeadDim + 8;  // Q, K, V in halves, O in floats
   static constexpr int kSStride = kBlockN + 8;  // S in floats, P in halves
 
@@ -62,7 +62,7 @@ struct Tile {
 /// zeros are written: 0 * garbage could be NaN.
 template <class T, int kRows>
 __device__ __forceinline__ void CopyRows(__half* tile, const __half* head, int row0, int end) {
-  constexpr int kChunks = T::kHeadDim / 8;  // of 16 bytes
+  constexpr int kChunks = T::kHeadDim / 8;  // chunks of 16 bytes
   constexpr int kRowsPerPass = T::kThreads / kChunks;
   const int column = 8 * (static_cast<int>(threadIdx.x) % kChunks);
   const int first = static_cast<int>(threadIdx.x) / kChunks;
@@ -87,7 +87,7 @@ __device__ __forceinline__ void load_kv(__half* k, __half* v, const __half* k_he
   CopyRows<T, T::kBlockN>(v, v_head, key0, key_end);
 }
 
-/// Waits for this thread's copies, then for the block: the tile is there. With none under way: the tile is done with.
+/// Waits for this thread's copies, then for the block: the tile has arrived. With no copies: the tile is done with.
 __device__ __forceinline__ void sync(const Place&) {
   sm80::CommitCopies();
   sm80::WaitCopies<0>();
@@ -119,9 +119,9 @@ __device__ __forceinline__ void qk(float* scores, const __half* q, const __half*
   __syncwarp();
 }
 
-/// Online softmax: scores -> p (kWarpRows, kSStride) fp16, kRowLanes lanes to a row. Raises row_max, adds to row_sum
-/// (this lane's keys only), leaves in `correction` the factor of everything summed before. c = scale * log2(e);
-/// `row` is the lane's first row of the sequence and `key` its first key.
+/// Online softmax: scores -> p (kWarpRows, kSStride) fp16, kRowLanes lanes per row. Raises row_max, adds to row_sum
+/// (only this lane's keys), leaves in `correction` the factor for everything summed before. c = scale * log2(e); `row`
+/// is the lane's first row of the sequence and `key` its first key.
 template <class T>
 __device__ __forceinline__ void softmax(__half* p, const float* scores, float (&row_max)[T::kPasses],
                                         float (&row_sum)[T::kPasses], float (&correction)[T::kPasses], float c, int row,
@@ -153,7 +153,7 @@ __device__ __forceinline__ void softmax(__half* p, const float* scores, float (&
   __syncwarp();
 }
 
-/// o (kWarpRows, kStride) *= correction, in shared memory: what was summed under the old maximum.
+/// o (kWarpRows, kStride) *= correction, in shared memory: rescales sums made under the old maximum.
 template <class T>
 __device__ __forceinline__ void rescale(float* o, const float (&correction)[T::kPasses], const Place&) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -197,8 +197,8 @@ __device__ __forceinline__ void pv(float* o, const __half* p, const __half* v, c
   __syncwarp();
 }
 
-/// Divides o (kWarpRows, kStride) by the sum of each row and writes it; o_head: (seqlen, kHeadDim), `row` the lane's
-/// first.
+/// Divides o (kWarpRows, kStride) by the sum of each row and writes it; o_head: (seqlen, kHeadDim), `row` is the
+/// lane's first row.
 template <class T>
 __device__ __forceinline__ void epilogue(__half* o_head, const float* o, const float (&row_sum)[T::kPasses], int row,
                                          int seqlen, const Place&) {
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) WmmaForward(cons
 
   const int row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
   const int head = static_cast<int>(blockIdx.x) / row_blocks;
-  // Last rows first: with a causal mask they have the most keys, and a long block started late is the tail.
+  // Last rows first: with a causal mask they have the most keys, and a long block that starts late makes the tail.
   const int block_row = (row_blocks - 1 - static_cast<int>(blockIdx.x) % row_blocks) * T::kBlockM;
   const std::int64_t offset = static_cast<std::int64_t>(head) * params.seqlen * T::kHeadDim;
   const int row = block_row + warp_row + lane / T::kRowLanes;
@@ -255,7 +255,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) WmmaForward(cons
 #pragma unroll
   for (int pass = 0; pass < T::kPasses; ++pass) row_max[pass] = sm80::MinusInfinity();
 
-  // One stage: rung 3 has shown what two bring, and here the copy is not what the time goes into.
+  // One stage: rung 3 has shown what two bring, and copies are not where the time goes here.
   for (int key0 = 0; key0 < key_end; key0 += T::kBlockN) {
     load_kv<T>(k, v, params.k + offset, params.v + offset, key0, key_end, place);
     sync(place);

@@ -23,18 +23,18 @@ namespace {
 
 using sm80::SharedAddress;
 
-/// What every phase knows: the call, and where the thread is.
+/// What every phase knows: the call, and the thread's position.
 ///
-/// It is also how a test varies the kernel. Its Tile names another Place, derived from this one, and the test writes
-/// its own version of a phase for that Place: the kernel then calls the test's version, because it fits better.
+/// It is also how tests vary the kernel. A test's Tile names another Place, derived from this one, and the test writes
+/// its own version of a phase for that Place: the kernel then calls the test's version, as the better match.
 struct Place {
   const AttentionParams& params;
   int lane;
   int warp_row;  // first query row of its warp
-  int split;     // which part of every tile's keys its warp takes
+  int split;     // its warp's part of every tile's keys
 };
 
-/// What is copied into shared memory tile by tile.
+/// Operands that are copied into shared memory tile by tile.
 enum Operand { kK, kV };
 
 /// Shape of a block. All of it is known to the compiler: arrays indexed by it stay in registers.
@@ -63,13 +63,13 @@ struct Tile {
   static constexpr int kRowBytes = 2 * kHeadDim;  // 128 or 256: every row starts at bank 0, hence the swizzle
   static constexpr int kChunks = kRowBytes / 16;  // 16-byte chunks of a row
 
-  // 16-byte chunk c of row r is kept at chunk c ^ (r & kSwizzle): the 8 rows that one ldmatrix phase reads at equal c
+  // 16-byte chunk c of row r is stored at chunk c ^ (r & kSwizzle): the 8 rows that one ldmatrix phase reads at equal c
   // are then in 8 different groups of 4 banks.
   static constexpr int kSwizzle = 7;
   static constexpr int kVSwizzle = kSwizzle;
 
-  // One tile of K and one of V, a stage each: K of the next tile comes in during pv, V of this one during qk and
-  // softmax. A second stage was measured: no faster, and it halves the keys a warp can take at once.
+  // One tile of K and one of V, one stage each: K of the next tile arrives during pv, V of this one during qk and
+  // softmax. A second stage was measured: no faster, and it halves the keys that a warp can take at once.
   static constexpr int kTileBytes = kBlockN * kRowBytes;
   static constexpr int kInputBytes = 2 * kTileBytes + (kQInRegisters ? 0 : kBlockM * kRowBytes);
 
@@ -143,16 +143,16 @@ __device__ __forceinline__ void load_q(QFragments<T>& q, std::uint32_t q_tile, c
   }
 }
 
-/// Starts the copy of this split's keys, [key0, key0 + kWarpN) of `head`, K or V, into its rows of a tile. Nothing is
-/// copied when all of them lie past `key_end`: no warp will read them.
+/// Starts the copy of this split's keys, [key0, key0 + kWarpN) of `head`, K or V, into its rows of a tile. Copies
+/// nothing if all of them are past `key_end`: no warp will read them.
 template <class T, Operand kOperand>
 __device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, int key0, int key_end, const Place&) {
   constexpr int kSwizzle = kOperand == kV ? T::kVSwizzle : T::kSwizzle;
   if (key0 < key_end) CopyRows<T, T::kWarpN, kSwizzle>(rows, head, key0, key_end);
 }
 
-/// Waits for this thread's copies of kOperand, then for the other warps of its split: what all of them copied is there,
-/// and what they read before is done with, so that the next copy may take its room.
+/// Waits for this thread's copies of kOperand, then for the other warps of its split: everything that they copied has
+/// arrived, and what they read before is no longer needed, so that the next copy may take its place.
 template <class T, Operand kOperand>
 __device__ __forceinline__ void sync(const Place& place) {
   sm80::CommitCopies();
@@ -165,8 +165,8 @@ __device__ __forceinline__ void sync(const Place& place) {
 }
 
 /// scores (kRowsPerWarp, kWarpN) = Q (kRowsPerWarp, kHeadDim) x K^T, K: `rows` (kWarpN, kHeadDim). Not yet scaled. Q:
-/// q, or when it is not kept in registers this warp's rows of the tile in shared memory, q_rows (kRowsPerWarp,
-/// kHeadDim).
+/// q, or if it is not kept in registers this warp's rows of the tile in shared memory, which are
+/// q_rows (kRowsPerWarp, kHeadDim).
 template <class T>
 __device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t q_rows, std::uint32_t rows,
                                    const Place& place) {
@@ -178,7 +178,7 @@ __device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, st
       for (int i = 0; i < 4; ++i) scores[mt][nt][i] = 0.0F;
     }
   }
-  // One ldmatrix brings 16 keys x 16 of the head dimension: lanes 0-7 and 8-15 address the two 8-wide halves of keys
+  // One ldmatrix loads 16 keys x 16 of the head dimension: lanes 0-7 and 8-15 address the two 8-wide halves of keys
   // 0-7, lanes 16-31 those of keys 8-15.
   const int row = (place.lane & 7) + ((place.lane >> 4) << 3);
   const int swizzle = ((place.lane >> 3) & 1) ^ (place.lane & T::kSwizzle);
@@ -264,7 +264,7 @@ __device__ __forceinline__ void softmax(PFragments<T>& p, Scores<T>& scores, Per
   }
 }
 
-/// o (kRowsPerWarp, kHeadDim) *= correction: what was summed under the old maximum.
+/// o (kRowsPerWarp, kHeadDim) *= correction: rescales sums made under the old maximum.
 template <class T>
 __device__ __forceinline__ void rescale(Accumulator<T>& o, const PerRow<T>& correction, const Place&) {
 #pragma unroll
@@ -280,8 +280,8 @@ __device__ __forceinline__ void rescale(Accumulator<T>& o, const PerRow<T>& corr
 /// o (kRowsPerWarp, kHeadDim) += P (kRowsPerWarp, kWarpN) x V, V: `rows` (kWarpN, kHeadDim).
 template <class T>
 __device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t rows, const Place& place) {
-  // One transposing ldmatrix brings 16 keys x 16 of the head dimension: lanes 0-15 address the first 8 columns of
-  // keys 0-15, lanes 16-31 the second 8.
+  // One transposing ldmatrix loads 16 keys x 16 of the head dimension: lanes 0-15 address the first 8 columns of keys
+  // 0-15, lanes 16-31 the second 8.
   const int swizzle = (place.lane >> 4) ^ (place.lane & T::kVSwizzle);
   const std::uint32_t from = rows + static_cast<unsigned>((place.lane & 15) * T::kRowBytes);
 #pragma unroll
@@ -301,9 +301,9 @@ __device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, st
 }
 
 /// Merges the kSplits partial results of each row, divides by the sum and writes o_head (seqlen, kHeadDim), rows
-/// [block_row, block_row + kBlockM). `shared` is the room of the tiles: partial outputs (kSplits, kBlockM,
-/// kPartialStride) fp32, then maxima (times c) and sums (kSplits, kBlockM) each. Through shared memory also when
-/// kSplits is 1: a lane holds two columns, and whole rows make whole sectors.
+/// [block_row, block_row + kBlockM). `shared` is the tiles' space: partial outputs (kSplits, kBlockM, kPartialStride)
+/// fp32, then maxima (times c) and sums (kSplits, kBlockM) each. Goes through shared memory even if kSplits is 1: a
+/// lane holds two columns, and whole rows make whole sectors.
 template <class T>
 __device__ __forceinline__ void epilogue(__half* o_head, float* shared, const Accumulator<T>& o,
                                          const PerRow<T>& row_max, const PerRow<T>& row_sum, float c, int block_row,
@@ -369,8 +369,8 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const
   const int row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
   const int heads = params.batch * params.num_heads;
   const int index = static_cast<int>(blockIdx.x);
-  // Head by head, so that the blocks at work share K and V in L2. With a causal mask the last rows of all heads first:
-  // they have the most keys, and a long block started late is the tail.
+  // Head by head, so that active blocks share K and V in L2. With a causal mask the last rows of all heads come first:
+  // they have the most keys, and a long block that starts late makes the tail.
   const int head = params.causal ? index % heads : index / row_blocks;
   const int block_row = (params.causal ? row_blocks - 1 - index / heads : index % row_blocks) * T::kBlockM;
   const std::int64_t offset = static_cast<std::int64_t>(head) * params.seqlen * T::kHeadDim;
@@ -389,7 +389,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const
   const std::uint32_t v_tile = k_tile + T::kTileBytes;  // (kBlockN, kHeadDim)
   const std::uint32_t q_tile = v_tile + T::kTileBytes;  // (kBlockM, kHeadDim), unless Q is in registers
   const std::uint32_t q_rows = q_tile + (place.warp_row - block_row) * T::kRowBytes;
-  const int first_key = place.split * T::kWarpN;  // of a tile
+  const int first_key = place.split * T::kWarpN;  // within a tile
   const std::uint32_t k_rows = k_tile + first_key * T::kRowBytes;
   const std::uint32_t v_rows = v_tile + first_key * T::kRowBytes;
 
@@ -408,7 +408,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const
     const bool sees_keys = key0 < warp_key_end;  // the same for all lanes
     PFragments<T> p;
 
-    sync<T, kK>(place);  // K of this tile is there, V of the tile before is done with
+    sync<T, kK>(place);  // K of this tile has arrived, V of the previous one is no longer needed
     load_kv<T, kV>(v_rows, v_head, key0, key_end, place);
     if (sees_keys) {
       Scores<T> scores;
@@ -417,7 +417,7 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const
       softmax<T>(p, scores, row_max, row_sum, correction, c, key0, place);
       rescale<T>(o, correction, place);  // before the wait for V, not after it
     }
-    sync<T, kV>(place);  // V of this tile is there, K of this tile is done with
+    sync<T, kV>(place);  // V of this tile has arrived, K of this tile is no longer needed
     load_kv<T, kK>(k_rows, k_head, key0 + T::kBlockN, key_end, place);
     if (sees_keys) pv<T>(o, p, v_rows, place);
   }
@@ -431,11 +431,11 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const
 // the chain four times shorter, and 8 warps hide part of it (4 warps of 128 keys and 16 of 32 were slower).
 using Latency64 = Tile<64, 2, 16, 4, 64, 1, true>;
 using Latency128 = Tile<128, 2, 16, 4, 32, 1, true>;
-// Many rows: the time is tensor-pipe throughput. 32 rows a warp use every fragment of K and V twice; with 16 the reads
-// of shared memory, 128 bytes a cycle, would be the limit. Two blocks an SM: one's softmax beside the other's products.
-// 128 keys: half the barriers, maxima and rescalings of 64 (8 % faster), for which Q has to leave the registers.
+// Many rows: the time is tensor-pipe throughput. 32 rows per warp use every fragment of K and V twice; with 16, reads
+// of shared memory, 128 bytes per cycle, would be the limit. Two blocks per SM: one's softmax overlaps the other's
+// products. 128 keys: half the barriers, maxima and rescalings of 64 (8 % faster); Q must leave the registers for it.
 using Throughput64 = Tile<64, 4, 32, 1, 128, 2, false>;
-// The accumulator alone takes 128 registers, and 48 keys is the most that spills nothing (32: 8 % slower).
+// The accumulator alone takes 128 registers, and 48 keys is the most that does not spill (32: 8 % slower).
 using Throughput128 = Tile<128, 4, 32, 1, 48, 2, false>;
 
 template <class T>

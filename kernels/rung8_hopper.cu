@@ -1,4 +1,4 @@
-// Rung 8: which configuration it takes for a shape. The kernels are in hopper/forward.cuh (many rows) and
+// Rung 8: chooses the configuration for a shape. The kernels are in hopper/forward.cuh (many rows) and
 // hopper/split_keys.cuh (few, short heads).
 #include <cuda_runtime_api.h>
 

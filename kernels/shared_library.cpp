@@ -27,19 +27,19 @@ std::size_t ReadStart(const std::string& path, std::span<char> bytes) {
   }
 }
 
-// dlopen() says "No such file" of an ELF file for another machine, a cubin among them.
+// dlopen() says "No such file" for an ELF file for another machine, such as a cubin.
 void RequireThisMachine(const std::string& path) {
   ElfW(Ehdr) header{};
   const std::size_t got = ReadStart(path, std::span(reinterpret_cast<char*>(&header), sizeof header));
   constexpr std::size_t kUpToMachine = offsetof(ElfW(Ehdr), e_machine) + sizeof header.e_machine;
-  if (got < kUpToMachine || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;  // dlopen() tells why
+  if (got < kUpToMachine || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;  // dlopen() reports why
   constexpr unsigned kCuda = 190;                                                       // EM_CUDA
   const std::string hint =
       "--kernel-lib takes a shared library (.so) for this machine; docs/kernels.md has the command";
   if (header.e_machine == kCuda) {
     throw Error("kernel library " + path + " is a cubin, which has GPU code only", hint);
   }
-  // Of the vDSO, which the kernel made for this machine.
+  // From the vDSO, which the operating system made for this machine.
   const auto* const own = std::bit_cast<const ElfW(Ehdr)*>(getauxval(AT_SYSINFO_EHDR));
   if (own == nullptr || header.e_machine == own->e_machine) return;
   throw Error(

@@ -13,7 +13,7 @@
 
 namespace fa_profile {
 
-/// What is written when code of the library ends the process `where` ("in launch()").
+/// What is written when the library's code ends the process `where` ("in launch()").
 CrashMessages LibraryCrashMessages(const std::string& library, const std::string& where, const std::string& hint);
 
 struct CloseLibrary {
@@ -28,7 +28,7 @@ LibraryHandle OpenLibrary(const std::string& path);
 template <typename Function>
 class LibraryFunction {
  public:
-  /// A function that the library may have as `name`, for reports: null if it has none.
+  /// A function that the library may have, called `name` in reports: null if it has none.
   LibraryFunction(Function* function, const std::string& path, const std::string& name)
       : function_(function),
         messages_(LibraryCrashMessages(path, "in " + name + "()",
@@ -55,7 +55,7 @@ class LibraryFunction {
   CrashMessages messages_;
 };
 
-/// The text that a library's function leaves.
+/// The error text written by a library's function.
 class LibraryError {
  public:
   char* data() { return text_; }

@@ -72,7 +72,7 @@ class NpyFile {
   }
 
  private:
-  // What follows a key.
+  // The text after a key.
   std::string_view Entry(std::string_view key) const {
     const std::size_t found = header_.find(key);
     if (found == std::string_view::npos) Refuse("has no " + std::string(key) + " in its header");

@@ -36,12 +36,12 @@ class TensorKernel final : public Kernel {
   mutable std::shared_ptr<const TensorLibrary> library_;
 };
 
-/// Loads a library into this process. `files`: of the user's, "TENSOR=FILE". Throws Error that names the library and
-/// what is wrong with it, the version of its interface among it.
+/// Loads a library into this process. `files`: the user's, "TENSOR=FILE". Throws Error that names the library and what
+/// is wrong with it, such as the version of its interface.
 std::shared_ptr<const TensorLibrary> LoadTensorLibrary(const std::string& path,
                                                        const std::vector<std::string>& files = {});
 
-/// What a child process tells its parent of a library.
+/// What a child process tells its parent about a library.
 LibraryIdentity IdentityOf(const TensorLibrary& library);
 
 }  // namespace fa_profile

@@ -14,7 +14,7 @@
 namespace fa_profile {
 namespace {
 
-// Reads the description under a crash report: following its pointers is running into the library.
+// Reads the description under a crash report: following its pointers means running into the library.
 KernelDescription DescriptionOf(void* handle, const std::string& path, const std::vector<std::string>& files) {
   const LibraryFunction<decltype(fa_profile_kernel_description)> describe(handle, path,
                                                                           "fa_profile_kernel_description");

@@ -12,17 +12,17 @@
 
 namespace fa_profile {
 
-/// A loaded kernel library, and calls of its functions. They stay valid while it lives.
+/// A loaded kernel library, and calls of its functions, which stay valid while it exists.
 class TensorLibrary {
  public:
-  /// `files`: of the user's, "NAME=FILE". Throws Error: a bad description, or files that are not of its tensors.
+  /// `files`: the user's, "NAME=FILE". Throws Error: a bad description, or files for unknown tensors.
   TensorLibrary(std::string path, LibraryHandle handle, const std::vector<std::string>& files);
 
   const std::string& path() const { return path_; }
   const std::string& name() const { return name_; }
   const KernelDescription& description() const { return description_; }
 
-  /// Empty when the kernel takes these parameters.
+  /// Empty if the kernel accepts these parameters.
   std::string WhyNot(const std::vector<ShapeParameter>& parameters) const;
   std::size_t WorkspaceBytes(const std::vector<ShapeParameter>& parameters) const;
   Work WorkOf(const std::vector<ShapeParameter>& parameters) const;
@@ -37,7 +37,7 @@ class TensorLibrary {
 
   /// Fills in the outputs. Empty, or why the library cannot.
   std::string Reference(const std::vector<ShapeParameter>& parameters, std::span<double* const> tensors) const;
-  /// Empty, or what the library finds wrong.
+  /// Empty, or the problem that the library finds.
   std::string Check(const std::vector<ShapeParameter>& parameters, std::span<const double* const> expected,
                     std::span<const double* const> results) const;
 
@@ -61,7 +61,7 @@ class TensorLibrary {
 /// The name that a library gives its kernel. Throws Error: it is not 1 to 64 characters of a-z, 0-9, '_' and '-'.
 std::string KernelNameOf(const LibraryFunction<decltype(fa_profile_kernel_name)>& function, const std::string& path);
 
-/// The values alone, as the library's functions take them.
+/// Only the values, in the form that the library's functions take.
 std::vector<std::int64_t> ValuesOf(const std::vector<ShapeParameter>& parameters);
 
 }  // namespace fa_profile

@@ -16,7 +16,7 @@ namespace fa_profile {
 /// The tensors of one call of a library's kernel on the device, and its launch.
 class TensorWorkload final : public Workload {
  public:
-  /// Throws Error: the shape has no parameters of the library's, or the GPU has too little memory.
+  /// Throws Error: the shape lacks the library's parameters, or the GPU has too little memory.
   TensorWorkload(std::string kernel, std::shared_ptr<const TensorLibrary> library, const Shape& shape);
 
   const std::string& kernel() const override { return parts_.front(); }
@@ -26,7 +26,7 @@ class TensorWorkload final : public Workload {
   void LaunchPart(std::size_t index, StreamHandle stream) override;
   void Launch(StreamHandle stream) override { LaunchPart(0, stream); }
 
-  /// Draws the inputs, and overwrites outputs and workspace, so that what reads them computes NaN.
+  /// Draws the inputs, and overwrites outputs and workspace, so that reading them gives NaN.
   void Fill(std::uint64_t seed);
 
  private:
@@ -41,8 +41,8 @@ class TensorWorkload final : public Workload {
   std::optional<DeviceBuffer> workspace_;
 };
 
-/// What an error says of tensors that need more memory than the GPU has: "its tensors need 12.0 GB: a 8.0, b 4.0".
-/// Empty: `most_bytes` is enough.
+/// The error text for tensors that need more memory than the GPU has: "its tensors need 12.0 GB: a 8.0, b 4.0". Empty:
+/// `most_bytes` is enough.
 std::string WhyTooLarge(const TensorLibrary& library, const std::vector<ShapeParameter>& parameters,
                         std::size_t workspace_bytes, std::size_t most_bytes);
 

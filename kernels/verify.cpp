@@ -26,7 +26,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// Runs the kernel once. Empty when it finished, else what went wrong: that is the kernel's doing, not ours.
+// Runs the kernel once. Empty if it finished, else what went wrong: that is the kernel's fault, not ours.
 std::string RunOnce(Workload& workload, cudaStream_t stream) {
   try {
     workload.Launch(stream);

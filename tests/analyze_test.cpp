@@ -106,7 +106,7 @@ TEST(AnalyzeTest, TheTrendIsOfStretchesOfLaunchesInTheOrderTaken) {
   std::vector<double> durations(100, 10.0);
   durations.back() = 30.0;
   const std::vector<double> trend = trend_of(durations);
-  EXPECT_EQ(trend.size(), 20U);  // of five each
+  EXPECT_EQ(trend.size(), 20U);  // five each
   EXPECT_EQ(trend.back(), 10.0);
   EXPECT_EQ(trend_of(std::vector<double>(25, 10.0)).size(), 13U);
 }
@@ -519,7 +519,7 @@ TEST(DiffTest, TheTimeOfTheCallAndThenOfItsPhasesComesBeforeLargerChanges) {
       entry.phases->phases.push_back(phase);
     }
   };
-  // Of qk the change is the larger one, of softmax more time.
+  // qk has the larger change, softmax more time.
   set_times(before, 10e-6, 1e-6, 5e-6);
   set_times(after, 12e-6, 2e-6, 7e-6);
   std::vector<std::string> first;
@@ -530,7 +530,7 @@ TEST(DiffTest, TheTimeOfTheCallAndThenOfItsPhasesComesBeforeLargerChanges) {
                                              " shared_excess_wavefronts"}));
 }
 
-/// One call whose warps were active for so many cycles, with these waits.
+/// One call whose warps were active for this many cycles, with these waits.
 Profile Waiting(double warp_cycles, std::vector<AsyncWait> waits) {
   Profile profile;
   ProfileEntry& entry = profile.entries.emplace_back();

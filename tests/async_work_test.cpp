@@ -1,4 +1,4 @@
-// Where warps wait for asynchronous work: which instructions are a wait, how late the work is and what ran beside it.
+// Where warps wait for asynchronous work: which instructions are a wait, how late the work is and what ran meanwhile.
 #include "async_work.h"
 
 #include <gtest/gtest.h>
@@ -196,7 +196,7 @@ TEST(AsyncWorkTest, AWaitForAnMbarrierCountsEachTimeOnceHoweverOftenItAsks) {
   EXPECT_FALSE(waits[0].hidden_ratio());
 }
 
-/// Asked early, with the loop that asks again behind the kernel. The table gives question and branch other rows.
+/// Asked early, with the loop that asks again after the kernel. The table gives question and branch other rows.
 std::vector<Measured> AskedEarly() {
   return {{{"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0[UR4], R4", kSoftmax}, 10, 1},
           {{"", "FADD", "R1, R1, R1", kSoftmax}, 10, 2},

@@ -29,10 +29,10 @@ PromotedBaseline SampleBaseline(const std::optional<PromotedBaseline>& previous 
   return Promote(SampleEvidence(), "ladder", "first", "A. B. <a@b>", "2026-11-21T12:00:00Z", previous);
 }
 
-// As it is once written.
+// The baseline after being written once.
 PromotedBaseline Written(const PromotedBaseline& baseline) { return ParseBaseline(ToJson(baseline), "b.json"); }
 
-// What promoting is answered with after a change to evidence that is fit.
+// Promote()'s error after a change to valid evidence.
 std::string Refusal(const std::function<void(Evidence&)>& change, const std::string& suite = "ladder",
                     const std::string& reason = "why") {
   Evidence evidence = SampleEvidence();
@@ -133,7 +133,7 @@ TEST(BaselineTest, AnyEditByHandIsDetected) {
               "b.json: its content does not match its receipt: it was damaged or edited by hand");
   }
   EXPECT_NE(ParseMessage(text + " ").find("does not match its receipt"), std::string::npos);
-  // A file that is no more ours in form cannot be held against its receipt either.
+  // Nor can a file that no longer has our form be checked against its receipt.
   EXPECT_NE(ParseMessage(Json::parse(text).dump(2)).find("does not match its receipt"), std::string::npos);
 }
 

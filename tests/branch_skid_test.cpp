@@ -14,13 +14,13 @@ using Samples = std::map<std::string, std::uint64_t>;
 
 constexpr const char* kExecuted = "smsp__sass_inst_executed";
 
-/// What is left of `behind`, the samples of the instruction after one of this opcode, and what that one got of them.
+/// What is left of `behind`, the samples of the instruction after one with this opcode, and what that one got of them.
 struct Corrected {
   Samples branch;
   Samples behind;
 };
 
-/// `ran_behind`: how often the instruction behind ran; nothing: it was not counted.
+/// `ran_behind`: how often the instruction after it ran; nothing: it was not counted.
 Corrected Correct(const std::string& opcode, std::uint64_t ran, std::optional<std::uint64_t> ran_behind,
                   const Samples& behind) {
   const DeviceFunction function = MakeFunction({{"", opcode, "0x0", {}}, {"", "MUFU.EX2", "R1,R1", {}}});
@@ -46,7 +46,7 @@ TEST(BranchSkidTest, ABranchOutOfTheCodeGetsItsSamplesBack) {
 }
 
 TEST(BranchSkidTest, AnInstructionThatAlwaysFallsThroughGetsNoSamples) {
-  // BSSY and BREAK only prepare a branch; and an opcode is not known by its first letters alone.
+  // BSSY and BREAK only prepare a branch; and an opcode is not identified by its first letters alone.
   for (const char* opcode : {"FFMA", "BSSY", "BREAK", "BAR.SYNC", "WARPSYNC", "NOP", "RETX", "EXITED", "BRANCH"}) {
     const Corrected corrected = Correct(opcode, 100, 0, {{"wait", 100}});
     EXPECT_EQ(corrected.branch, Samples()) << opcode;
@@ -55,7 +55,7 @@ TEST(BranchSkidTest, AnInstructionThatAlwaysFallsThroughGetsNoSamples) {
 }
 
 TEST(BranchSkidTest, SamplesMoveInProportionToTheTimesTheBranchWasTaken) {
-  // Of 100 branches 60 were taken: 60 slots are theirs, 40 those of the instruction behind.
+  // 60 of 100 branches were taken: 60 slots are theirs, 40 belong to the instruction after them.
   const Corrected corrected = Correct("BRA", 100, 40, {{"selected", 50}, {"wait", 1000}, {"short_scoreboard", 30}});
   EXPECT_EQ(corrected.branch, (Samples{{"selected", 30}, {"wait", 600}}));
   EXPECT_EQ(corrected.behind, (Samples{{"selected", 20}, {"wait", 400}, {"short_scoreboard", 30}}));

@@ -20,7 +20,7 @@ class BuildFilesTest : public FolderTest {
   void Make(const std::string& path, bool has_gpu_code = true) const {
     fs::create_directories((folder_ / path).parent_path());
     constexpr std::size_t kMachineOffset = 18;
-    const std::string elf = "\177ELF\002";  // of 64 bits
+    const std::string elf = "\177ELF\002";  // 64-bit
     std::string code = elf;
     code.resize(kMachineOffset);
     code += has_gpu_code ? std::string("\276\0", 2) : "..";  // EM_CUDA
@@ -84,7 +84,7 @@ TEST_F(BuildFilesTest, AnExtensionForAnotherPythonIsTheSameLibrary) {
   Make("y.abi3.so");
   Make("z.1.so");
   EXPECT_EQ(Found(), (Names{"x/=x.cpython-311-x86_64-linux-gnu.so", "y/=y.abi3.so", "z.1/=z.1.so"}));
-  Make("x.cpython-312-x86_64-linux-gnu.so");  // both: the whole names tell them apart
+  Make("x.cpython-312-x86_64-linux-gnu.so");  // both: the whole names distinguish them
   EXPECT_EQ(FindBuildFiles(folder_.string())[0].prefix, "x.cpython-311-x86_64-linux-gnu/");
 }
 

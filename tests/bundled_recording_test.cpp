@@ -81,7 +81,7 @@ TEST(BundledRecordingTest, HoldsTheRungsAtThreeShapesAllCorrect) {
   }
 }
 
-// What tells the regression specimen from a real kernel; occupancy does not.
+// What distinguishes the regression specimen from a real kernel; occupancy does not.
 TEST(BundledRecordingTest, TheSerialSoftmaxIsDistinguishedFromTheRealKernel) {
   const Profile profile = analyze::Analyze(All());
   const auto entry = [&](const std::string& kernel) {

@@ -23,7 +23,7 @@ std::optional<CallTimeline> Of(const std::vector<PmSample>& samples) {
   return CallTimelineOf(pointers);
 }
 
-/// Of consecutive samples of 10 us of the SMs' activity, in percent.
+/// From consecutive 10 us samples of the SMs' activity, in percent.
 CallTimeline OfSmActivity(const std::vector<double>& values) {
   std::vector<PmSample> samples;
   for (const double value : values) {

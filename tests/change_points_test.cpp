@@ -76,9 +76,9 @@ TEST(ChangePointsTest, RunningSumsGiveTheStatisticOfThePaper) {
 
 TEST(ChangePointsTest, ShortSeriesHaveTheExactP) {
   EXPECT_FALSE(FindSplit(std::vector<double>{1, 2, 3, 4, 5}, 999, 1));
-  // Of the 20 ways to choose the first three of six, two separate them.
+  // Two of the 20 ways to choose the first three of six separate them.
   EXPECT_DOUBLE_EQ(FindSplit(std::vector<double>{1, 1.1, 1.2, 9, 9.1, 9.2}, 999, 1)->p, 0.1);
-  // Of the 70 ways to choose four of eight.
+  // There are 70 ways to choose four of eight.
   const Split eight = FindSplit(std::vector<double>{1, 1.1, 1.2, 1.3, 9, 9.1, 9.2, 9.3}, 999, 1).value();
   EXPECT_EQ(eight.at, 4u);
   EXPECT_DOUBLE_EQ(eight.p, 2.0 / 70.0);
@@ -179,7 +179,7 @@ TEST(AnalyzeHistoryTest, SixStepsInsideTheToleranceAreASlowDrift) {
   ASSERT_EQ(report.drifts.size(), 1u);
   EXPECT_NEAR(report.drifts[0].change, std::exp(0.019 * 6.0) - 1.0, 0.03);
   EXPECT_LT(report.drifts[0].p, 1e-6);
-  // Also while the test of cuts cannot tell anything: seven nights, one a step.
+  // Even while the test of cuts cannot decide anything: seven nights, one a step.
   std::vector<double> few = Noise(7, 4, 0.004);
   for (std::size_t i = 0; i < few.size(); ++i) few[i] += 0.019 * static_cast<double>(i);
   const HistoryReport early = AnalyzeHistory(HistoryOf({few}), {});
@@ -233,8 +233,8 @@ TEST(AnalyzeHistoryTest, SelectionsThatMatchNothingAreErrors) {
   EXPECT_EQ(AnalyzeHistory(history, With(&HistoryOptions::nights, 4)).history.series[0].points.size(), 4u);
 }
 
-/// Of `runs` histories with 28 series of `nights` nights, how many have a false finding of each kind, and in how many
-/// the first series' effect was found.
+/// In how many of `runs` histories, with 28 series of `nights` nights, a false finding of each kind occurred, and in
+/// how many the first series' effect was found.
 struct Rates {
   int false_change = 0, false_drift = 0, found_change = 0, found_drift = 0;
 };

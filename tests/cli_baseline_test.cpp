@@ -32,7 +32,7 @@ class CliBaselineTest : public FolderTest {
     std::ofstream(folder_ / name) << gate::ToJson(evidence);
   }
 
-  // As if started by hand, also when these tests run for a pull request.
+  // As if started by hand, even when these tests run for a pull request.
   Outcome Run(const std::string& arguments, const std::string& environment = "") const {
     return RunInShell(folder_, "unset GITHUB_EVENT_NAME CI_MERGE_REQUEST_IID; " + environment +
                                    " HOME=/nonexistent " FA_PROFILE_PROGRAM " baseline " + arguments);

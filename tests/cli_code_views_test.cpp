@@ -71,7 +71,7 @@ TEST_F(CliCodeViewsTest, InstructionsAreAllThereByAddress) {
   EXPECT_NEAR(shares, 1.0, 1e-9);
 }
 
-// What the report says of phases is the sum of what the instructions say.
+// What the report says about phases is the sum of what the instructions say.
 TEST_F(CliCodeViewsTest, InstructionsAddUpToTheReport) {
   for (const std::string& recording : {mma_, mma_ + "--phase-from code ", pytorch_ + " --kernel flash_fwd "}) {
     std::map<std::string, double> shares;
@@ -99,7 +99,7 @@ TEST_F(CliCodeViewsTest, InferredInstructionsSayWhy) {
     EXPECT_NE(documented.find("`" + reason + "`"), std::string::npos) << reason << " is not in docs/phases.md";
   }
   const json& inference = kernel.at("inference");
-  // The list has samples where they were taken; the report moves those behind a taken branch back to it.
+  // The list has samples where they were taken; the report moves those after a taken branch back to it.
   EXPECT_NEAR(grades["direct"], inference.at("direct_ratio").get<double>(), 0.01);
   EXPECT_NEAR(grades["derived"], inference.at("derived_ratio").get<double>(), 0.01);
   EXPECT_NEAR(grades["guess"], inference.at("guess_ratio").get<double>(), 0.01);

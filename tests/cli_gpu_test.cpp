@@ -189,7 +189,8 @@ TEST_F(CliGpuTest, AKernelLibraryThatFailsIsNamed) {
                  FA_PROFILE_KERNEL_LIBS "/tensors.so", "-o", "none.fap"}),
             2);
   EXPECT_NE(Err().find("no kernel takes the shape"), std::string::npos) << Err();
-  // A kernel that is wrong, crashes or ends its process is reported; the others are measured and the exit code tells.
+  // A kernel that is wrong, crashes or ends its process is reported; the others are measured and the exit code shows
+  // it.
   for (const char* const fault : {"1", "5", "6", "13", "16"}) {
     EXPECT_EQ(run("tensors.so", fault), 1) << fault << ": " << Err();
     const Recording recording = store::RecordingReader(Path("l.fap")).Load();

@@ -93,7 +93,7 @@ TEST_F(CliOutsideFilesTest, ANamedPipeBesideARecordingIsRefused) {
   }
 }
 
-// The command of the hint, on a recording whose last change is in the log alone.
+// The hint's command, on a recording whose last change is only in the log.
 TEST_F(CliOutsideFilesTest, TheHintForAWriteAheadLogReadsTheRecordingAndLeavesItAsItIs) {
   if (RunInShell(folder_, "command -v sqlite3").exit_code != 0) GTEST_SKIP() << "needs the program sqlite3";
   fs::copy_file(FA_PROFILE_BUNDLED_RECORDING, folder_ / "run.fap");

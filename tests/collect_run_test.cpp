@@ -34,7 +34,7 @@ class CollectTogetherTest : public testing::Test {
   }
 
   FakeGpu gpu_;
-  std::int64_t too_large_ = 0;  // does not fit beside another
+  std::int64_t too_large_ = 0;  // does not fit together with another
   std::int64_t failing_ = 0;
   int alive_ = 0;
 

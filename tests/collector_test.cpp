@@ -1,4 +1,4 @@
-// What the collector measures, in which order, and how it ends, on a GPU that is faked.
+// What the collector measures, in which order, and how it ends, on a fake GPU.
 #include "fa_profile/collector.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class CollectorTest : public testing::Test {
     options_.timed_launches = 0;
   }
   void Collect(const std::vector<CollectJob>& jobs) { Collector(run_, options_).Collect(jobs); }
-  // The calls of the counters alone: from the range profiler's opening to its closing.
+  // Only the calls of the counters: from opening the range profiler to closing it.
   std::string CounterCalls() {
     const auto first = std::find(gpu_.calls.begin(), gpu_.calls.end(), "open:ranges");
     gpu_.calls.erase(gpu_.calls.begin(), first);
@@ -160,7 +160,7 @@ TEST_F(CollectorTest, AFailingPassEndsTheRunKeepsFinishedBatchesAndClosesTheProf
   EXPECT_THROW(Collect({{1, &one_}, {2, &two_}}), Error);
   EXPECT_EQ(gpu_.open, 0);
   EXPECT_EQ(gpu_.calls.back(), "close:ranges");
-  ASSERT_EQ(built_.recording.ranges.size(), 1U);  // written beside the pass that failed
+  ASSERT_EQ(built_.recording.ranges.size(), 1U);  // written despite the pass that failed
   EXPECT_EQ(built_.recording.ranges[0].name, "one");
 }
 

@@ -70,7 +70,7 @@ TEST(ControlFlowTest, ABsyncElsewhereJumpsToTheTargetOfItsBssy) {
 }
 
 TEST(ControlFlowTest, ABsyncGoesOnWhereTheBssyThatReachesItSays) {
-  // The first BSSY is left from rare code behind the exit, the second where it should be: no branch leads back.
+  // The first BSSY is left from rare code after the exit, the second where it should be: no branch leads back.
   const ControlFlow flow = ReadControlFlow(MakeFunction({
       {"", "BSSY", "B0, 0x30", {}},    // 0
       {"@P0", "BRA", "0x90", {}},      // 1
@@ -178,7 +178,7 @@ TEST(ControlFlowTest, ABarrierWaitsForTheCodeSinceThePreviousBarrier) {
       {"@P0", "BRA", "0x40", {}},                  // 2: all but one thread skip
       {"", "MUFU.EX2", "R1,R1", {}},               // 3
       {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},  // 4
-      {"@P1", "BRA", "0x20", {}},                  // 5: back behind the first barrier
+      {"@P1", "BRA", "0x20", {}},                  // 5: back after the first barrier
       {"", "EXIT", "", {}},                        // 6
   });
   const ControlFlow flow = ReadControlFlow(function);

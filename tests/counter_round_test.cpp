@@ -177,7 +177,7 @@ TEST_F(CounterRoundTest, FromTakingToExpiredAndTheNextLaunchEndsTheRound) {
   EXPECT_EQ(WriteNext(), "pass_missing b; ");
 }
 
-// As when its module was unloaded.
+// For example because its module was unloaded.
 TEST_F(CounterRoundTest, AClassThatComesNoMoreLacksPassesAndTheOthersDoNot) {
   ChooseProbed({kA, kB});
   (void)Launch(kA);
@@ -202,7 +202,7 @@ TEST_F(CounterRoundTest, AClassWithoutAnyPassMayBeChosenAgain) {
   EXPECT_EQ(Launch(kA), LaunchUse::kNone);
 }
 
-// As the kernels of a prompt do, which come in bursts.
+// Like a prompt's kernels, which come in bursts.
 TEST_F(CounterRoundTest, AClassWithFewPassesIsMeasuredAgainAndItsRangeIsNotWritten) {
   program_.gpu.passes_needed = 6;
   for (int round = 0; round < 3; ++round) {

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// What ptxas printed when it made the cubin.
+// ptxas's output when it made the cubin.
 struct Printed {
   const char* file;
   int sm;

@@ -224,7 +224,7 @@ TEST_F(DamagedRecordingTest, PagesOfZerosThatSqliteHasGivenUpAreFine) {
   EXPECT_TRUE(RecordingReader(Path()).Load().session.complete);
 }
 
-/// What this process has read from files so far.
+/// Bytes that this process has read from files so far.
 std::uint64_t BytesRead() {
   std::ifstream io("/proc/self/io");
   std::string name;
@@ -262,7 +262,7 @@ TEST_F(DamagedRecordingTest, ACompleteRecordingWithoutItsFirstChecksumIsDamaged)
     ExpectSays(text, "is damaged", "ends in .part");
   }
   ExpectSays(ErrorOf([&] { RecordingReader::FromBytes(AsBytes(bytes)); }), "is damaged");
-  // What a run leaves that is killed after its last commit and before its checksums.
+  // Left by a run killed after its last commit and before its checksums.
   for (const std::string name : {"run.fap.part", "run.fap.part.12"}) {
     WriteFile(Path(name), bytes);
     EXPECT_EQ(RecordingReader(Path(name)).Load().ranges.size(), sample.recording.ranges.size()) << name;

@@ -29,7 +29,7 @@ constexpr milliseconds kNever{24 * 3600 * 1000};
 class FileWatchTest : public FolderTest {
  protected:
   void SetUp() override { WriteFile(file_, kOld); }
-  /// What Wait() says first, with `stop` readable from the beginning: nothing has changed that is complete.
+  /// Wait()'s first result, with `stop` readable from the start: nothing complete has changed.
   FileEvent Stopped(FileWatch& watch) {
     EXPECT_TRUE(WriteAll(stop_.write_end.get(), "x"));
     const FileEvent event = watch.Wait(stop_.read_end.get());
@@ -82,7 +82,7 @@ TEST_F(FileWatchTest, AChangeDuringAnotherTaskIsReportedAtTheNextWait) {
   }
 }
 
-// As a linker does that is slow between two writes: however long it takes, until it closes the file.
+// Like a linker that is slow between two writes: however long it takes, until it closes the file.
 TEST_F(FileWatchTest, AFileWrittenInPiecesIsCompleteWhenItsWriterClosesIt) {
   FileWatch watch(file_, {.quiet = milliseconds(1), .open = kNever, .look = kNever});
   Descriptor writer(open(file_.c_str(), O_WRONLY | O_TRUNC));

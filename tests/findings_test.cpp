@@ -113,7 +113,7 @@ const std::vector<Row>& Table() {
          Set(e, "pv", {{"phase_threads_per_instruction", 32.0}});
          e.phases->async_waits = {{"mbarrier", "pv", "k.cu:7", 1000.0, 150.0, {}, {}, {}}};
        },
-       [](ProfileEntry& e) {  // of products, which are pv's own work
+       [](ProfileEntry& e) {  // for products, which are pv's own work
          e.metrics["warps_active_cycles"] = 1e6;
          Set(e, "pv", {{"phase_threads_per_instruction", 32.0}});
          e.phases->async_waits = {{"matrix", "pv", "k.cu:7", 1000.0, 150.0, 10.0, {}, {}}};
@@ -365,7 +365,7 @@ TEST(FindingsTest, CodeWithoutAPhaseIsReportedAsUnknown) {
   EXPECT_NE(findings[0].cure.find("-lineinfo"), std::string::npos);
 }
 
-// What nvcc 13 makes of printf("%d", i), and of a call of a function of the program.
+// nvcc 13's code for printf("%d", i), and for a call of one of the program's functions.
 TEST(FindingsTest, ADevicePrintfIsFoundAsACallToAnExternal) {
   const InlineFrame frame{"kernel(float*)", "/src/kernel.cu", 17};
   const DeviceFunction with = WithCode({{0x120, "", "MOV", "R0, 0x40", {}},

@@ -33,7 +33,7 @@ Evidence Of(const std::string& origin, std::vector<CaseFacts> cases) {
   return evidence;
 }
 
-// As a user does who wants every rule that is proposed.
+// For a user who wants every proposed rule.
 std::string WithEveryRule(const std::string& text) {
   std::istringstream lines(text);
   std::string all;

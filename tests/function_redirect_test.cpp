@@ -85,7 +85,7 @@ TEST(FunctionRedirectTest, WhatIsReadOnlyAfterRelocationIsSoAgain) {
     Dl_info info{};
     void* map = nullptr;
     ASSERT_NE(dladdr1(reinterpret_cast<const void*>(now), &info, &map, RTLD_DL_LINKMAP), 0);
-    const void* const read_only = static_cast<const link_map*>(map)->l_ld;  // beside the slots
+    const void* const read_only = static_cast<const link_map*>(map)->l_ld;  // outside of the slots
     ASSERT_EQ(AccessTo(read_only), "r--p");
     void* symbol = nullptr;
     ASSERT_NE(dladdr1(dlsym(probe, "probe_function"), &info, &symbol, RTLD_DL_SYMENT), 0);
@@ -119,7 +119,7 @@ TEST(FunctionRedirectTest, AnotherCopyOfTheLibraryIsLeftAlone) {
   }
 }
 
-// As fa-profile does to itself: it goes on calling the library, not its own function.
+// As fa-profile does with itself: it continues to call the library, not its own function.
 TEST(FunctionRedirectTest, CallsOfTheObjectThatHoldsOursReachTheOriginal) {
   InAProcessOfItsOwn([] {
     void* const libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);

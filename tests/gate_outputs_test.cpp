@@ -35,7 +35,7 @@ class GateOutputsTest : public FolderTest {
   std::size_t Files() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
-  /// What is printed to stdout.
+  /// Returns what is printed to stdout.
   std::string Write(const GateOutputs& outputs) const {
     testing::internal::CaptureStdout();
     std::string error;

@@ -46,7 +46,7 @@ bool StillRuns(const std::string& pid) {
   return true;
 }
 
-// What tests/fake_build writes as a recording.
+// The recording that tests/fake_build writes.
 Evidence LoadFake(const std::string& path) {
   const Json json = Json::parse(ReadFile(path));
   Evidence evidence;
@@ -372,7 +372,7 @@ TEST_F(GatePairTest, TheOnlyKernelThatCrashesIsARegression) {
 
 TEST_F(GatePairTest, AKernelThatHangsIsKilledWithItsChildren) {
   Head("mma")["timing_fails"] = "hang";
-  options_.timeout_seconds = 20.0;  // of the others too, on a busy machine
+  options_.timeout_seconds = 20.0;  // applies to the others too, on a busy machine
   const GateResult result = Run();
   EXPECT_TRUE(CaseOf(result, "mma").incorrect);
   const auto index = FindCase(run_.candidate, "mma", "1,8,512,64");
@@ -422,7 +422,7 @@ TEST_F(GatePairTest, WhatTheJudgeCannotTimeIsNeverBetter) {
   }
 }
 
-// What a candidate leaves behind may end the base's worker.
+// A process left by a candidate may end the base's worker.
 TEST_F(GatePairTest, ABaseThatNoLongerRunsMakesNoCandidateBetter) {
   knobs_["base"]["kernels"]["mma"]["error"] = "its process was killed";
   const GateResult result = Run();
@@ -597,7 +597,7 @@ TEST_F(GatePairTest, CasesOfTwoPythonFunctionsAreMatchedAcrossTheSides) {
   EXPECT_EQ(CaseOf(result, "norm@n=2").verdict, Verdict::kRegression);
   EXPECT_EQ(run_.candidate.losses, (std::vector<std::string>{"its kernel is named norm_2; it is compared with norm",
                                                              "its tolerance is looser"}));
-  // The second stage measures the suspect alone, on both sides.
+  // The second stage measures only the suspect, on both sides.
   EXPECT_EQ(Log("timing").back().kernels.substr(0, 4), "norm");
   EXPECT_FALSE(Contains(Log("timing").back().kernels, "n=1"));
 }

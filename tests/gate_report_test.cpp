@@ -46,7 +46,7 @@ std::map<std::string, std::string> Reports(const GateResult& result, const std::
           {"prom", prom::GateTextfile(GateStateOf(result))}};
 }
 
-/// Texts in every field, as they are and behind a word.
+/// Texts in every field, unchanged and after a word.
 std::vector<GateResult> HostileResults() {
   std::vector<GateResult> results;
   for (const std::string& text : sample::HostileTexts()) {
@@ -161,7 +161,7 @@ TEST(GateReportTest, MarkdownPutsTheWorstFirst) {
   }
 }
 
-/// What is seen before anything is unfolded.
+/// The part visible before unfolding anything.
 std::vector<std::string> Unfolded(const std::string& markdown) {
   std::vector<std::string> lines = Lines(markdown.substr(0, markdown.find("<details>")));
   if (Contains(markdown, "<details>")) lines.insert(lines.end(), {"<details><summary>", "</details>"});
@@ -312,7 +312,7 @@ TEST(GateReportTest, MarkdownFitsIntoACommentAndCountsOmittedCases) {
     EXPECT_TRUE(line.ends_with("|")) << line;
     ++rows[Count(line, "|")];
   }
-  // Of six cells: kernels, in two tables; of nine: other comparisons; of three: the environment.
+  // Six cells: kernels, in two tables; nine: other comparisons; three: the environment.
   EXPECT_EQ(rows.size(), 3U);
   EXPECT_TRUE(Contains(text, std::to_string(3000 - (rows[7] - 4)) + " more kernels do not fit"));
   EXPECT_TRUE(Contains(text, std::to_string(1000 - (rows[10] - 2)) + " other comparisons do not fit"));
@@ -321,7 +321,7 @@ TEST(GateReportTest, MarkdownFitsIntoACommentAndCountsOmittedCases) {
 }
 
 TEST(GateReportTest, MarkdownFitsIntoACommentForAnyText) {
-  std::string spaced, solid;  // of the longest characters
+  std::string spaced, solid;  // made of the longest characters
   for (int i = 0; i < 5000; ++i) {
     spaced += i % 2 == 0 ? "\360\237\224\245" : " ";
     solid += "\360\237\224\245";
@@ -403,7 +403,7 @@ TEST(GateReportTest, MeasuredTextCannotBecomeAWorkflowCommand) {
     }
     for (const std::string& line : Lines(GateAnnotations(result))) {
       EXPECT_TRUE(line.starts_with("::error ") || line.starts_with("::warning ")) << line;
-      // What the runner makes of it: properties up to the next "::", split at commas.
+      // How the runner reads it: properties up to the next "::", split at commas.
       const std::size_t start = line.find(' ') + 1;
       std::istringstream properties(line.substr(start, line.find("::", start) - start));
       std::set<std::string> names;
@@ -632,7 +632,7 @@ TEST(GateReportTest, EqualCodeIsCountedApartFromTheBaselineAgainstItself) {
   const std::string counts = "the baseline against itself: 0 of 24 judged worse; equal machine code: 2 of 10";
   EXPECT_TRUE(Contains(GateText(result), counts));
   EXPECT_TRUE(Contains(GateMarkdown(result, kRate), counts));
-  const std::string page = prom::GateTextfile(GateStateOf(result));  // of the same code, whichever of both
+  const std::string page = prom::GateTextfile(GateStateOf(result));  // for the same code, whichever of the two
   EXPECT_TRUE(Contains(page, "faprof_gate_aa_trials_total 34\n"));
   EXPECT_TRUE(Contains(page, "faprof_gate_aa_false_positives_total 2\n"));
 }

@@ -10,7 +10,7 @@
 
 #include "fa_profile/error.h"
 
-// Expected values: counted over all choices of signs by another program, scipy 1.17, or the source named beside them.
+// Expected values: counted over all choices of signs by another program, scipy 1.17, or the source named next to them.
 
 namespace fa_profile::gate::gate_statistics_test {
 namespace {

@@ -21,11 +21,11 @@ constexpr double kClock = 1.98e9;
 struct World {
   int processes = 120;
   int recordings = 48;
-  double deviation = 0.004;     // of a process's medians, relative
+  double deviation = 0.004;     // relative, of a process's medians
   double drift = 0.0;           // amplitude of a wave of 100 processes, relative
   double trend = 0.0;           // by which each process is slower than the one before, relative
   double outliers = 0.0;        // chance of a process that is 3 % slower
-  double base_seconds = 60e-6;  // of the smallest long case
+  double base_seconds = 60e-6;  // for the smallest long case
   bool short_case = true;       // one of 5 us as well
 };
 
@@ -107,7 +107,7 @@ TrialData Data(const World& world = {}) {
   if (world.short_case) kernels.emplace_back("short", 0.0);
   TrialData data;
   data.same_code = generator.Make(kernels, world.processes, world.recordings);
-  // As real data have it: the judge does not time equal code, so the trials have to keep it from the judge.
+  // As in real data: the judge does not time equal code, so the trials have to keep it from the judge.
   for (CaseFacts& facts : data.same_code.cases) {
     facts.code.resize(1);
     facts.code[0].symbol = facts.code[0].name = facts.kernel;
@@ -222,7 +222,7 @@ TEST(GateTrialsTest, ASlowMutantThatIsNotDetectedIsAFailure) {
 
 TEST(GateTrialsTest, AGateWithFalseAlarmsFailsTheProof) {
   TrialOptions options = Options(60, 40);
-  // By phases: of times no limit is below three standard errors of the run's own control.
+  // By phases: for times, no limit is below three standard errors of the run's own control.
   options.thresholds.phase_time = {-1.0, -1.0};
   options.thresholds.duration.relative = 0.06;  // too much for time to decide
   const TrialReport report = RunTrials(Data(), options);
@@ -443,7 +443,7 @@ TEST(GateTrialsTest, TheReportStatesWhatWasProven) {
   EXPECT_NE(TrialReportJson(report).find("\"proven\": false"), std::string::npos);
 }
 
-// As docs/gate-reference.md describes the file.
+// In the format described in docs/gate-reference.md.
 std::string ToJson(const TrialData& data) {
   std::string facts;
   for (const MutantFacts& mutant : data.facts) {

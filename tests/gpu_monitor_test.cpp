@@ -87,7 +87,7 @@ TEST_F(GpuMonitorTest, GpmRatiosNeedTwoReadings) {
 TEST_F(GpuMonitorTest, AReadingTooSoonHasNoGpmRatiosAndTheNextCoversBothIntervals) {
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
-  const HostReading soon = monitor.Read();  // the fake would end the program at a second sample
+  const HostReading soon = monitor.Read();  // the fake would end the program at another sample
   EXPECT_TRUE(soon.gpm);
   EXPECT_FALSE(soon.gpus[0].tensor_active_ratio.has_value());
   WaitForGpm();
@@ -314,7 +314,7 @@ TEST_F(GpuMonitorTest, XidErrorCountsArePerGpuAndPersist) {
   const HostReading host = monitor.Read();
   EXPECT_EQ(host.gpus[0].xid_errors, (std::map<std::uint64_t, std::uint64_t>{{31, 2}}));
   EXPECT_EQ(host.gpus[1].xid_errors, (std::map<std::uint64_t, std::uint64_t>{{79, 1}}));
-  // Its last words, then none: what it told stays told, also over a failure of NVML itself.
+  // Its last words, then none: what it reported stays reported, even over a failure of NVML itself.
   Say("xid 0 31\nxid 0 31\nxid 1 79\nxid 1 79\nlost 1\n");
   const GpuReading lost = monitor.Read().gpus[1];
   EXPECT_FALSE(lost.up);

@@ -119,7 +119,7 @@ TEST_F(GraphGateTest, OncePassedANodeDoesNotUnrollTheGraphAgain) {
   EXPECT_EQ(Launch(graph_), Way::kReplaced) << "the second pass";
 }
 
-// Of a program that has graphs for several sizes of a batch, only one may come for long.
+// If a program has graphs for several batch sizes, only one may come for a long time.
 TEST_F(GraphGateTest, AGraphThatDoesNotComeIsNotWaitedForLong) {
   std::vector<const char*> symbols(100, nullptr);
   symbols.push_back("a");

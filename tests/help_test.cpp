@@ -1,4 +1,4 @@
-// What fa_help makes of a command line that is not fa-profile's.
+// fa_help's output for a command line that is not fa-profile's.
 #include <gtest/gtest.h>
 
 #include <memory>

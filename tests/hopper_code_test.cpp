@@ -1,5 +1,5 @@
-// The machine code of rung 8: products, copies and register moves are there, as many as the source asks for, and
-// nothing went to local memory.
+// The machine code of rung 8: products, copies and register moves are there, as many as the source has, and nothing
+// went to local memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,10 +24,10 @@ struct KernelCode {
   std::string name;  // demangled
   sass::CubinFunction resources;
   Opcodes opcodes;
-  // Between the wait for scores that lets PV go on, and the wait for PV; -1: the kernel has no such wait.
+  // Between the wait for scores that lets PV continue, and the wait for PV; -1: the kernel has no such wait.
   int exponentials_beside_pv = -1;
   bool has_gpu_fence = false;
-  std::vector<std::string> order;  // of dependent launch, and of what first follows
+  std::vector<std::string> order;  // order of dependent launch, and of what follows it first
 };
 
 Opcodes Count(const DeviceFunction& function) {
@@ -117,8 +117,8 @@ TEST_F(HopperCodeTest, CopiesBarriersAndRegisterMovesAreThere) {
   }
 }
 
-// A fence for all of the GPU takes hundreds of cycles: what blocks of a cluster tell each other goes by barriers that
-// count bytes.
+// A fence for the whole GPU takes hundreds of cycles: blocks of a cluster signal each other through barriers that count
+// bytes.
 TEST_F(HopperCodeTest, NoKernelWaitsForAFenceOfTheGpu) {
   for (const KernelCode& kernel : kernels_) EXPECT_FALSE(kernel.has_gpu_fence) << kernel.name;
 }
@@ -133,7 +133,7 @@ TEST_F(HopperCodeTest, EachKernelWaitsForTheOneBeforeItAndThenCopies) {
   }
 }
 
-// A fence follows each write of threads that the asynchronous proxy reads: barriers (2), the ones behind V, O's tile.
+// A fence follows each write by threads that the asynchronous proxy reads: barriers (2), the ones after V, O's tile.
 TEST_F(HopperCodeTest, WhatThreadsWriteForTheAsynchronousProxyIsFenced) {
   for (const KernelCode& kernel : kernels_) {
     if (!Has(kernel, "HopperForward")) continue;
@@ -141,8 +141,8 @@ TEST_F(HopperCodeTest, WhatThreadsWriteForTheAsynchronousProxyIsFenced) {
   }
 }
 
-// QK: head_dim / 16 products; PV: keys / 16. With the next QK before this PV each is there twice: before, or behind,
-// the loop and in it.
+// QK: head_dim / 16 products; PV: keys / 16. With the next QK before this PV each occurs twice: before or after the
+// loop, and in it.
 TEST_F(HopperCodeTest, ThereAreAsManyProductsAsTheSourceHas) {
   const std::map<std::string, int> expected = {
       {"Tile<64, 3, 128, 2> >", 24},       {"Tile<64, 2, 128, 2> >", 24},        {"Tile<128, 2, 128, 2> >", 32},
@@ -159,7 +159,7 @@ TEST_F(HopperCodeTest, ThereAreAsManyProductsAsTheSourceHas) {
   }
 }
 
-// ptxas likes to wait for PV before the exponentials that are to run beside it.
+// ptxas likes to wait for PV before the exponentials that should overlap with it.
 TEST_F(HopperCodeTest, ExponentialsComeBeforeTheWaitForPv) {
   int seen = 0;
   for (const KernelCode& kernel : kernels_) {

@@ -126,7 +126,7 @@ TEST_P(HopperTest, CallsThatFollowEachOtherGiveTheBitsOfCallsAlone) {
       return last;
     };
     const std::vector<char> expected = result_of([&] { launch(nullptr, true); });
-    // In a graph no call waits for the host.
+    // Inside a graph no call waits for the host.
     cudaStream_t stream = nullptr;
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t chain = nullptr;

@@ -1,4 +1,4 @@
-// Rung 8's kernels, run thread by thread on an emulated GPU (hopper_emulator/) and held against float64.
+// Rung 8's kernels, run thread by thread on an emulated GPU (hopper_emulator/) and compared with float64.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The index arithmetic of rung 8, held against a model of what the hardware does with it: TMA's swizzle, WGMMA's
-// descriptors and registers, as the PTX ISA describes them.
+// The index arithmetic of rung 8, checked against a model of the hardware: TMA's swizzle, WGMMA's descriptors and
+// registers, as described in the PTX ISA.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ SharedMemory LoadTile(std::uint32_t base, int rows, int columns) {
   return memory;
 }
 
-/// What WGMMA reads out of a descriptor.
+/// The fields that WGMMA reads from a descriptor.
 struct Descriptor {
   explicit Descriptor(std::uint64_t bits)
       : start(static_cast<std::uint32_t>(bits & 0x3fff) << 4),
@@ -324,7 +324,7 @@ TEST(HopperOrderTest, NarrowItemsFillTheLastWaveAndCoverEveryRowOnce) {
   EXPECT_EQ(hopper::WithNarrowItems({1, 1, 3, 1, false}, 64, 132).narrow, 0);
 }
 
-/// What one block's memory has is written once: places do not overlap, and lie inside.
+/// Everything in one block's memory is written once: places do not overlap, and are inside.
 template <class Merge, int kSplits, int kWarpgroups>
 void ExpectPartsApart() {
   std::set<std::uint32_t> taken;

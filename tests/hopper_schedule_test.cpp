@@ -16,7 +16,7 @@ namespace {
 
 using hopper::Operand;
 
-constexpr int kWarps = 4;  // of a warpgroup
+constexpr int kWarps = 4;  // per warpgroup
 
 /// One thing a warp does. A tile is named by its number over all items of the block.
 struct Step {
@@ -26,7 +26,7 @@ struct Step {
   int stage = 0;
   std::uint32_t parity = 0;
   int tile = 0;
-  int barrier = 0;  // of kSync and kArrive
+  int barrier = 0;  // for kSync and kArrive
 };
 
 using Program = std::vector<Step>;
@@ -72,7 +72,7 @@ struct RecordingConsumer : Recorder<kStages> {
 
   void sync(Operand operand) { this->Add(Step::kWaitFull, operand); }
   void release(Operand operand) {
-    // What is released must not be read any more.
+    // Released tiles must not be read any more.
     EXPECT_FALSE(operand == Operand::kV ? output_under_way : scores_under_way);
     this->Add(Step::kRelease, operand);
     this->Next(operand);
@@ -95,7 +95,7 @@ struct RecordingConsumer : Recorder<kStages> {
     output_under_way = true;
     this->Add(Step::kReadBegins, Operand::kV);
   }
-  // Groups of products end in order: `newer` ones may go on.
+  // Groups of products end in order: `newer` ones may continue.
   void await_scores(int newer) {
     EXPECT_TRUE(scores_under_way);
     EXPECT_EQ(newer, output_under_way ? 1 : 0);
@@ -184,7 +184,7 @@ class Model {
         all_ended = false;
         if (IsReady(warp)) ready.push_back(warp);
       }
-      // Choices behind those of warps: the copies under way, which end in any order.
+      // Choices after those of warps: the copies under way, which end in any order.
       const std::size_t choices = ready.size() + copies_.size();
       if (choices == 0) return all_ended ? "" : "deadlock";
       const std::size_t choice = std::uniform_int_distribution<std::size_t>(0, choices - 1)(random_);
@@ -222,7 +222,7 @@ class Model {
     const Step& step = programs_[warp][at_[warp]];
     const Place place{step.operand, step.stage};
     Stage& stage = stages_[place];
-    if (step.kind == Step::kSync && waits_for_[warp] < 0) {  // arrives; goes on when the others have
+    if (step.kind == Step::kSync && waits_for_[warp] < 0) {  // arrives; continues once the others have
       waits_for_[warp] = named_[step.barrier].generation;
       named_[step.barrier].Arrive();
       return;
@@ -271,12 +271,12 @@ class Model {
 struct Case {
   int warpgroups;
   bool ping_pong;
-  std::vector<int> tiles;  // of each item
-  int last_strips = 3;     // of the last item: warpgroups with rows
+  std::vector<int> tiles;  // for each item
+  int last_strips = 3;     // for the last item: warpgroups with rows
   bool continued = false;
 };
 
-/// The producer's program, and behind it those of the consumers' warps.
+/// The producer's program, followed by those of the consumers' warps.
 template <int kStages, bool kOverlap>
 std::vector<Program> Record(const Case& c) {
   RecordingProducer<kStages> producer;
@@ -325,7 +325,7 @@ void ExpectSafeWithStages() {
   for (const int warpgroups : {2, 3}) {
     for (const bool ping_pong : {false, true}) {
       for (int tiles = 0; tiles <= 9; ++tiles) {
-        // An item without tiles takes no turns, so ping-pong is tried with tiles alone.
+        // An item without tiles takes no turns, so ping-pong is only tried with tiles.
         if (tiles == 0 && ping_pong) continue;
         const Case c{warpgroups, ping_pong, {tiles, tiles == 0 ? 0 : 3, tiles}, 1 + tiles % 3};
         ExpectSafe<kStages, false>(c, 2);

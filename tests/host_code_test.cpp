@@ -77,7 +77,7 @@ class HostCodeTest : public FolderTest {
     WriteFile(folder_ / "lib.so", bytes);
     return HostCodeHash((folder_ / "lib.so").string());
   }
-  /// Of the library with other bytes in that section.
+  /// Hash of the library with other bytes in that section.
   std::string With(const std::string& name, const std::string& bytes) const {
     std::vector<Section> sections = kSections;
     for (Section& section : sections) {

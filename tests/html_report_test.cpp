@@ -43,7 +43,7 @@ std::string PageOf(const Recording& recording) {
   return Written(WriteHtmlReport, profile, CodeOf(recording, profile), ReportOptions{});
 }
 
-/// What is between these two texts, the first of them.
+/// The text between these two, at their first occurrence.
 std::string Between(const std::string& page, const std::string& before, const std::string& after) {
   const std::size_t at = page.find(before);
   if (at == std::string::npos) return "";

@@ -147,7 +147,7 @@ TEST(InferPhasesTest, EveryRefusalHasAWord) {
                     {"", "STG.E", "desc[UR4][R2.64], R4", {}},
                     {"", "EXIT", "", {}}}),
             "other");
-  EXPECT_EQ(WordOf({{"", "LDG.E", "R4, desc[UR4][R2.64]", {}},  // softmax alone
+  EXPECT_EQ(WordOf({{"", "LDG.E", "R4, desc[UR4][R2.64]", {}},  // only a softmax
                     {"", "MUFU.EX2", "R4, R4", {}},
                     {"", "STG.E", "desc[UR4][R2.64], R4", {}},
                     {"", "EXIT", "", {}}}),
@@ -179,7 +179,7 @@ TEST(InferPhasesTest, EveryRefusalHasAWord) {
 }
 
 TEST(InferPhasesTest, MatrixInstructionsOfBlackwellAreRefusedByTheirWord) {
-  // As nvdisasm 13.2 prints tcgen05 for sm_100a; the last is made up.
+  // nvdisasm 13.2's output of tcgen05 for sm_100a; the last is made up.
   for (const char* const opcode : {"UTCHMMA", "UTCQMMA", "UTCOMMA.4X", "UTCHMMA.2CTA"}) {
     std::vector<Line> lines = MmaAttention();
     lines[12] = {"", opcode, "gdesc[UR8], gdesc[UR12], tmem[UR6], tmem[UR4], idesc[UR5], UPT", {}};
@@ -195,7 +195,7 @@ TEST(InferPhasesTest, ABackwardPassIsRefusedByThatWord) {
     EXPECT_EQ(WordOf(lines), "backward") << RefusalOf(lines);
     EXPECT_TRUE(RefusalOf(lines).starts_with("backward pass: "));
   }
-  // Without dS in a product it is not one. Nor does an output that is stored behind the loop make one.
+  // Without dS in a product it is not one. Nor does an output stored after the loop make one.
   std::vector<Line> without = MmaBackward();
   without[22] = {"", "NOP", "", {}};
   without[23] = {"", "NOP", "", {}};
@@ -231,7 +231,7 @@ TEST(InferPhasesTest, AComparisonAndASelectionAreAMaximum) {
 }
 
 TEST(InferPhasesTest, ALoopThatStoresProbabilitiesIsOverKeys) {
-  // FlashAttention 2 with return_softmax. O is stored behind the loop: it is not over tiles of queries.
+  // FlashAttention 2 with return_softmax. O is stored after the loop: it is not over tiles of queries.
   std::vector<Line> lines = MmaAttention();
   lines.insert(lines.begin() + 28, {"", "STG.E", "desc[UR4][R62.64], R24", {"softmax()"}});
   const InferredPhases inferred = InferPhases(MakeFunction(lines));
@@ -249,7 +249,7 @@ TEST(InferPhasesTest, ALoopThatStoresProbabilitiesAndTheOutputIsOverTiles) {
   lines.insert(lines.begin() + 28, {"", "STG.E", "desc[UR4][R62.64], R24", {}});
   lines.insert(lines.begin() + 32, {"", "STG.E.128", "desc[UR4][R2.64], R40", {}});
   EXPECT_EQ(WordOf(lines), "loop");
-  // Nor is it known to be over keys where no output is stored behind it.
+  // Nor is it known to be over keys if no output is stored after it.
   lines = MmaAttention();
   lines.insert(lines.begin() + 28, {"", "STG.E", "desc[UR4][R62.64], R24", {}});
   lines[41] = {"", "NOP", "", {}};
@@ -277,7 +277,7 @@ TEST(InferPhasesTest, TheNameOfAScalarBackwardKernelMustSayAttention) {
 }
 
 TEST(InferPhasesTest, TheStepsOfAnRnnAreNoAttention) {
-  // What a step's sigmoid gives is multiplied with the weights in the next.
+  // The result of a step's sigmoid is multiplied with the weights in the next.
   std::vector<Line> lines = {{"", "LDG.E.128", "R8, desc[UR4][R2.64]", {}},
                              {"", "LDG.E.64", "R12, desc[UR4][R4.64]", {}},
                              {"", "MOV", "R50, RZ", {}},
@@ -315,7 +315,7 @@ TEST(InferPhasesTest, ExponentialsWhoseProductsAreNotSummedAreNoAttention) {
 }
 
 TEST(InferPhasesTest, AModelOfSharedMemoryThatFindsBothProductsTellsWhatIsMissing) {
-  // All keys are in one tile. V is stored where warps told each other their maxima before.
+  // All keys are in one tile. V is stored where warps exchanged their maxima before.
   std::vector<Line> lines = MmaAttention();
   lines[35] = {"", "NOP", "", {}};
   const std::vector<Line> maxima = {{"", "STS", "[R60], R21", {}},
@@ -401,7 +401,7 @@ TEST(InferPhasesTest, RefusesOperandsInTensorMemory) {
 
 // Work, not time: a step takes a few nanoseconds (bench/infer_phases.cpp).
 constexpr std::size_t kMostSteps = 50'000'000;
-constexpr std::size_t kOvershoot = 2'000'000;  // of the last thing that a stage counts at once
+constexpr std::size_t kOvershoot = 2'000'000;  // for the last thing that a stage counts at once
 constexpr std::size_t kManyInstructions = kSanitized ? 10'000 : 50'000;
 
 /// Instructions of random opcodes and operands, many of them branches to anywhere. `all_run`: each branch has a

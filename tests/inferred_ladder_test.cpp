@@ -78,7 +78,7 @@ TEST(InferredLadderTest, SamplesGetThePhaseThatTheCodeNames) {
 }
 
 TEST(InferredLadderTest, MinimalDiffersOnlyByWhereItLoadsAndComputesExponentials) {
-  // Its functions qk and pv load K and V themselves, and pv computes the exponentials a second time.
+  // Its functions qk and pv load K and V themselves, and pv computes the exponentials again.
   for (const Rung& rung : Rungs()) {
     if (!rung.Is("minimal")) continue;
     ASSERT_EQ(rung.inferred.refusal, "");

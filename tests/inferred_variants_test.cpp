@@ -22,7 +22,7 @@ Recording LoadPhases(const std::string& name) {
   return store::RecordingReader(std::string(FA_PROFILE_PHASE_RECORDINGS) + "/" + name + ".fap").Load();
 }
 
-/// Of one half of the variants.
+/// Agreements for one half of the variants.
 const Agreements& Half(bool set_aside) {
   static const std::map<bool, Agreements> halves = [] {
     std::map<bool, Agreements> result;

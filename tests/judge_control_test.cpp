@@ -63,11 +63,11 @@ TEST(JudgeControlTest, ARunOfPairsWithoutItsControlsIsInconclusive) {
   Scenario recorded = with(true, true);
   for (ProcessSample& process : recorded.input.control->processes) process.kind = "recording";
   EXPECT_EQ(recorded.Judged().verdict, Verdict::kInconclusive);
-  // What needs no clock stands.
+  // Results that need no clock stand.
   Scenario spilling = with(false, false);
   spilling.Code().spill_bytes = 8;
   EXPECT_EQ(spilling.Judged().verdict, Verdict::kRegression);
-  // What is the same, or wrong, has no time to be judged.
+  // Code that is the same, or wrong, has no time to judge.
   Scenario same = with(false, false);
   same.MakeIdentical();
   EXPECT_EQ(same.Judged().verdict, Verdict::kPass);

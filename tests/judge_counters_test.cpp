@@ -92,7 +92,7 @@ TEST(JudgeCountersTest, AnUnstableCounterThatIsWorseInEveryProcessIsJudged) {
   EXPECT_EQ(with(count, 100'000, 100'000, 100'501, 140'000).verdict, Verdict::kRegression);
   EXPECT_EQ(with(count, 100'000, 100'000, 100'500, 140'000).verdict, Verdict::kPass);
   EXPECT_TRUE(Has(with(count, 100'000, 100'000, 120'000, 140'000).headline, "100,000 -> 130,000, in every process"));
-  // What the base moves by counts three times.
+  // The base's own range counts three times.
   EXPECT_EQ(with(count, 100'000, 101'000, 104'001, 140'000).verdict, Verdict::kRegression);
   EXPECT_EQ(with(count, 100'000, 101'000, 104'000, 140'000).verdict, Verdict::kPass);
   const MetricKey threads{"", "threads_per_instruction"};

@@ -128,7 +128,7 @@ TEST(JudgeKernelTest, AStatementComesBackAndAnythingElseIsRefused) {
   EXPECT_EQ(read.tensors.at(0).format, NumberFormat::kFp16);
   EXPECT_DOUBLE_EQ(read.tensors.at(0).tolerance.relative, 2e-3);
   EXPECT_TRUE(read.has_reference);
-  // What the judge makes of the outputs of a kernel in Python has no "error".
+  // The judge's description of a Python kernel's outputs has no "error".
   nlohmann::json bare = nlohmann::json::parse(ToMessage(statement));
   bare.erase("error");
   EXPECT_EQ(StatementFromMessage(bare.dump()).tensors.size(), 1U);

@@ -167,7 +167,7 @@ TEST(JudgePairedTest, MoreSuspectsNeedMoreEvidence) {
 }
 
 TEST(JudgePairedTest, ALargeSlowdownOfManyCasesIsConfirmed) {
-  // 41 cases of time, cycles and two phases: 164 suspects, more than 14 pairs could tell apart from chance at 1 %.
+  // 41 cases with time, cycles and two phases: 164 suspects, more than 14 pairs could distinguish from chance at 1 %.
   const auto run = [](double slower, int pairs) {
     Scenario scenario;
     for (int i = 1; i < 41; ++i) scenario.AddCase(std::string("k").append(std::to_string(i)));
@@ -239,9 +239,9 @@ TEST(JudgePairedTest, ARuleReplacesTheToleranceOfTimeAndCycles) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
   EXPECT_EQ(Find(scenario.Of(), kDuration).rule, "t.yaml:7");
   EXPECT_EQ(Find(scenario.Of(), kCycles).rule, "t.yaml:7");
-  scenario.thresholds.rules[0].absolute = 9e-6;  // of 100 us: 9 %
+  scenario.thresholds.rules[0].absolute = 9e-6;  // 100 us: 9 %
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
-  // A rule for cycles is theirs alone, in cycles.
+  // A rule for cycles applies only to them, in cycles.
   scenario.thresholds.rules = {Rule(kCycles)};
   scenario.thresholds.rules[0].absolute = 9e-6 * 1.8e9;
   EXPECT_EQ(Find(scenario.Of(), kCycles).verdict, Verdict::kPass);

@@ -11,7 +11,7 @@
 namespace fa_profile::gate::judge_rules_test {
 namespace {
 
-/// Processes of one case that took so many microseconds, and as many cycles as at 1.8 GHz.
+/// Processes of one case that took this many microseconds, and the corresponding cycles at 1.8 GHz.
 void AddProcesses(Scenario& scenario, Evidence& side, const std::string& kind,
                   const std::vector<double>& microseconds) {
   for (const double us : microseconds) {

@@ -20,7 +20,7 @@ void SlowDown(Evidence& side, double factor, std::size_t period) {
   }
 }
 
-/// A run of equal kernels with the base measured twice beside each candidate.
+/// A run of equal kernels with the base measured twice with each candidate.
 Scenario Controlled(double time = 1.0) {
   Scenario scenario = Measured({time});
   scenario.input.control = scenario.input.base;

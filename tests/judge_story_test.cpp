@@ -1,4 +1,4 @@
-// What the gate tells of a case: its headline, and why.
+// What the gate says about a case: its headline, and why.
 
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST(JudgeStoryTest, AKernelThatIsSlowerEverywhereBlamesNoPhase) {
         << verdict.why[0];
     EXPECT_FALSE(HasLine(verdict.why, "of the time"));
   }
-  const CaseVerdict one = Of(1.25, 0.542, 0.6336);  // qk alone
+  const CaseVerdict one = Of(1.25, 0.542, 0.6336);  // qk only
   EXPECT_EQ(one.phase, "qk");
   EXPECT_TRUE(Has(one.headline, ": qk costs 46 % more")) << one.headline;
 }
@@ -107,7 +107,7 @@ TEST(JudgeStoryTest, APhaseThatGrowsAlongIsNotTheCause) {
   const auto shares = [](double pv, double qk, double softmax) {
     return Scenario::Values{{{"pv", kPhaseTime}, pv}, {{"qk", kPhaseTime}, qk}, {{"softmax", kPhaseTime}, softmax}};
   };
-  // pv takes most and adds most, as the whole does; softmax alone takes a larger part.
+  // pv takes most and adds most, like the whole; only softmax takes a larger part.
   const CaseVerdict small = with(shares(0.425, 0.509, 0.066), shares(0.429, 0.491, 0.080));
   EXPECT_TRUE(Has(small.headline, " slower in every phase")) << small.headline;
   EXPECT_TRUE(small.why[0].starts_with("every large phase is slower, by ")) << small.why[0];
@@ -118,7 +118,7 @@ TEST(JudgeStoryTest, APhaseThatGrowsAlongIsNotTheCause) {
 }
 
 TEST(JudgeStoryTest, ASmallSlowdownByOnePhaseIsNotEveryPhases) {
-  // 3 % slower, by softmax alone: it had 45.8 % and has (0.458 + 0.03) / 1.03.
+  // 3 % slower, only because of softmax: it had 45.8 % and has (0.458 + 0.03) / 1.03.
   const CaseVerdict verdict = Of(1.03, 0.542, 0.542 / 1.03);
   EXPECT_EQ(verdict.phase, "softmax");
   EXPECT_TRUE(Has(verdict.headline, ": softmax costs ")) << verdict.headline;
@@ -145,7 +145,7 @@ struct Overlap {
     before[{phase, metric}] = count;
     after[{phase, metric}] = count_after;
   }
-  /// Of all samples, those at the phase's own instructions.
+  /// Share of all samples at the phase's own instructions.
   void Own(const std::string& phase, double share, double share_after) {
     Count(phase, "phase_warp_time_ratio", share, share_after);
   }

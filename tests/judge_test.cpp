@@ -305,7 +305,7 @@ TEST(JudgeTest, MuchMoreCodeOrRegistersAreSuspectWithoutAGpu) {
     Scenario scenario("static");
     scenario.Base().code[0].registers_per_thread = 80;
     scenario.Code().registers_per_thread = registers;
-    scenario.Code().counts["softmax"]["instructions"] = instructions;  // of 600, and 400 in qk
+    scenario.Code().counts["softmax"]["instructions"] = instructions;  // out of 600, and 400 in qk
     return scenario;
   };
   EXPECT_EQ(with(100, 800).Of().verdict, Verdict::kPass) << "25 % and 20 % more";
@@ -317,7 +317,7 @@ TEST(JudgeTest, MuchMoreCodeOrRegistersAreSuspectWithoutAGpu) {
   EXPECT_TRUE(Find(registers.cases[0], "registers_per_thread").told);
   EXPECT_EQ(with(80, 801).Of().verdict, Verdict::kSuspect);
   EXPECT_EQ(with(80, 980).Of().headline, "instructions in the code 1,000 -> 1,380 (+38 %)");
-  // A phase alone may grow by more, and there may be less of both.
+  // A single phase may grow by more, and there may be less of both.
   EXPECT_EQ(with(80, 790).Of().verdict, Verdict::kPass);
   EXPECT_EQ(with(40, 100).Of().verdict, Verdict::kPass);
 

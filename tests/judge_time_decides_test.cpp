@@ -187,7 +187,7 @@ TEST(JudgeTimeDecidesTest, PhasesOfTwoModelsAreNotCompared) {
     for (const char* const known : {"inferred", ""}) {  // in old evidence the base's is not known
       scenario.Base().phase_model = known;
       scenario.Candidate().phase_model = std::string(known).empty() ? "named" : known;
-      // In pairs the time decides.
+      // With pairs the time decides.
       EXPECT_EQ(scenario.Of().verdict == Verdict::kRegression, scenario.input.design == "recordings") << known;
       EXPECT_GT(of_phases(scenario.Of()), 0) << design << known;
     }
@@ -237,7 +237,7 @@ TEST(JudgeTimeDecidesTest, ARuleOnAPhaseReadsTheCandidatesWhateverTheBasesModel)
   EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
   rule.maximum.reset();
   rule.relative = 0.1;
-  rule.phase = "softmax";  // the base's alone: it is known, and not compared
+  rule.phase = "softmax";  // only the base's: it is known, and not compared
   scenario.thresholds.rules = {rule};
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }

@@ -79,7 +79,7 @@ TEST(KernelLibraryTest, ACubinAndALibraryForAnotherMachineAreToldApartFromAMissi
   elf[16] = 3;  // a shared object
   elf[18] = static_cast<char>(190);
   EXPECT_TRUE(Contains(LoadError(folder.Write("a.cubin", elf)), "is a cubin"));
-  elf[18] = 22;  // of a mainframe
+  elf[18] = 22;  // for a mainframe
   EXPECT_TRUE(Contains(LoadError(folder.Write("b.so", elf)), "made for another machine (ELF machine 22)"));
 }
 

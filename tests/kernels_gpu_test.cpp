@@ -48,7 +48,7 @@ TEST_P(RungTest, IsCorrectOverTheSuite) {
   }
 }
 
-// What lets a collector replay one part once per pass.
+// This lets a collector replay one part once per pass.
 TEST_P(RungTest, RepeatingAPartGivesTheSameResult) {
   const auto workload = GetParam()->MakeWorkload(kMission, 5);
   workload->Launch(nullptr);

@@ -150,7 +150,7 @@ TEST_F(LaunchGateTest, LaunchesOfOurOwnPassInsideTheOneThatRunsAlone) {
   EXPECT_EQ(program_.gpu.Count("]"), 1);
 }
 
-// What a test cannot wait for is a thread that waits; but if it did not, its launch would be in the range.
+// A test cannot wait for a thread to be waiting; but if it were not, its launch would be in the range.
 TEST_F(LaunchGateTest, ALaunchOfASecondThreadWaitsUntilTheRangeIsClosed) {
   ChooseProbed({kA});
   ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
@@ -185,7 +185,7 @@ TEST_F(LaunchGateTest, ALeaveOfAThreadThatDidNotEnterDoesNothing) {
   EXPECT_EQ(program_.gpu.Count("]"), 1);
 }
 
-// The driver tells of its end as of any other's.
+// The driver reports its end like any other's.
 TEST_F(LaunchGateTest, ALaunchThatTheDriverRefusesClosesItsRange) {
   ChooseProbed({kA});
   ASSERT_EQ(gate_->Enter(kA), Way::kAlone);

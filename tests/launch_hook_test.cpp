@@ -1,4 +1,4 @@
-// What the driver's calls tell, over a CUPTI that only keeps its subscriber.
+// What is learned from the driver's calls, over a CUPTI that only keeps its subscriber.
 #include "fa_profile/launch_hook.h"
 
 #include <cupti.h>
@@ -30,7 +30,7 @@ class CountingObserver final : public ProgramObserver {
 };
 
 TEST(LaunchHookTest, CallsAreToldAsTheDriverIsAskedForThem) {
-  // For everybody, before the first call of CUPTI: then its functions are those.
+  // Globally, before the first call of CUPTI: then its functions are the fake's.
   void* const fake = dlopen(FA_PROFILE_FAKE_CUPTI, RTLD_NOW | RTLD_GLOBAL);
   ASSERT_NE(fake, nullptr);
   auto* const end_call =
@@ -64,7 +64,7 @@ TEST(LaunchHookTest, CallsAreToldAsTheDriverIsAskedForThem) {
   end_call(CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2, &destroyed, CUDA_SUCCESS);
   EXPECT_EQ(observer.last_capture_ended, &observer);
 
-  // Of a handle that is not a kernel's CUPTI gives bytes of something else as the address of its name.
+  // For a handle that is not a kernel's, CUPTI returns arbitrary bytes as the address of its name.
   auto* const begin_call =
       reinterpret_cast<void (*)(CUpti_CallbackId, const void*, const char*)>(dlsym(fake, "BeginDriverCall"));
   ASSERT_NE(begin_call, nullptr);

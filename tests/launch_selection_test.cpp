@@ -15,7 +15,7 @@ constexpr const char* kRotate = "_Z6RotatePj";
 
 std::string PathOf(std::uint32_t range) { return range == 1 ? "step" : range == 2 ? "step / attn" : "other"; }
 
-// Of the launches of `symbol`, in no range, those that are taken: "..xx." for the third and fourth of five.
+// Which launches of `symbol`, in no range, are taken: "..xx." for the third and fourth of five.
 std::string Taken(LaunchSelection& selection, const char* symbol, int launches, std::uint32_t range = 0) {
   std::string taken;
   for (int i = 0; i < launches; ++i) {

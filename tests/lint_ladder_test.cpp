@@ -1,4 +1,4 @@
-// fa-profile lint on what this build made: held against ptxas, and against CUDA's own occupancy calculator.
+// fa-profile lint on this build's output: checked against ptxas, and against CUDA's own occupancy calculator.
 #include <cuda_occupancy.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class LintLadderTest : public LintFixture {
  protected:
   void SetUp() override { LintFixture::SetUp(); }
 
-  // What ptxas says, while it compiles `source` for sm_90a, is what lint says of the result. Returns the kernels seen.
+  // ptxas's output, while it compiles `source` for sm_90a, matches lint's for the result. Returns the kernels seen.
   int ExpectWhatPtxasSays(const std::string& source) const {
     const ChildEnd compiled = sass::RunCudaTool(
         {FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-O3", "-lineinfo", "-w", "-Xptxas", "-v", "-gencode",
@@ -83,7 +83,7 @@ TEST_F(LintLadderTest, APackageGivesItsAttentionKernelsInOneTable) {
   EXPECT_GE(inferred, 4) << "rung 7's tiles";
   EXPECT_FALSE(kernels.contains("RowSoftmaxKernel")) << "it has no product";
 
-  // One kernel of each kind does: nvdisasm takes a third of a second for each object.
+  // One kernel of each kind is enough: nvdisasm takes a third of a second per object.
   const std::string two = " --arch 90a --phase-from code --kernel 'MmaForward|RowSoftmaxKernel'";
   const Outcome text = Run("--from-wheel package" + two);
   EXPECT_EQ(text.exit_code, 0) << text.err;
@@ -122,7 +122,7 @@ TEST_F(LintLadderTest, TheLadderHasItsPhasesAndNoFindings) {
     rungs.insert(name);
     for (const std::string& id : ids) EXPECT_FALSE(faults.contains(id)) << id;
     EXPECT_EQ(kernel.at("attribution"), "inline functions");
-    // Of rungs with dynamic shared memory the code alone tells a bound.
+    // For rungs with dynamic shared memory the code alone gives a bound.
     EXPECT_NE(kernel.at("occupancy").is_null(), kernel.at("occupancy_limit_ratio").is_null());
     const bool has_tensor = name.starts_with("Wmma") || name.starts_with("Mma") || name.starts_with("Hopper");
     const bool is_dynamic = has_tensor || name.starts_with("Tiled");

@@ -300,7 +300,7 @@ TEST(LintTest, ATrapBehindTheEndThatHasNoLineIsTheCompilers) {
             ": a trap replaces the target of the branch at kernel.cu:9; the trap has no source line");
   SetLines(kernel, {9, 21, 22, 10, 10, 10});  // the source's own: it has a line
   EXPECT_EQ(Ids(Lint(kernel)), kNone);
-  SetLines(kernel, {9, 9, 9, 9, 9, 9});  // all on one line: lines tell nothing
+  SetLines(kernel, {9, 9, 9, 9, 9, 9});  // all on one line: lines say nothing
   EXPECT_EQ(Ids(Lint(kernel)), kNone);
   kernel = Kernel(lines);  // no lines
   EXPECT_EQ(Ids(Lint(kernel)), kNone);

@@ -191,7 +191,7 @@ TEST(ListCodeTest, TheHottestInstructionsStayByAddress) {
 
 TEST(ListCodeTest, LinesSumTheirInstructions) {
   Recording recording = sample::MakeRecording();
-  recording.functions[0].instructions[2].frames[0].line = 40;  // beside MUFU.EX2
+  recording.functions[0].instructions[2].frames[0].line = 40;  // the line of MUFU.EX2
   const SourceListing source = ListLines(ListMma(recording));
   EXPECT_TRUE(source.instructions.empty());
   EXPECT_EQ(source.of_lines, 6U);
@@ -210,7 +210,7 @@ TEST(ListCodeTest, LinesSumTheirInstructions) {
 
 TEST(ListCodeTest, ALineOfTwoPhasesHasBoth) {
   Recording recording = sample::MakeRecording();
-  recording.functions[0].instructions[4].frames[0].line = 40;  // of pv
+  recording.functions[0].instructions[4].frames[0].line = 40;  // in pv
   const SourceListing source = ListLines(ListMma(recording));
   const auto line = std::ranges::find(source.lines, 40, &ListedLine::line);
   ASSERT_NE(line, source.lines.end());

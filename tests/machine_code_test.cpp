@@ -59,7 +59,7 @@ Bytes Literal(const std::string& text) { return {text.begin(), text.end()}; }
 
 Bytes Cubin() { return SampleCubin("sm_90a_without_lines.cubin"); }
 
-/// An LZ4 block of literals alone.
+/// An LZ4 block that contains only literals.
 Bytes Lz4(const Bytes& bytes) {
   Bytes block{0xf0};
   std::size_t left = bytes.size() - 15;

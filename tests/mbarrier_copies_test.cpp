@@ -9,7 +9,7 @@ namespace {
 
 using Copies = std::vector<std::size_t>;
 
-/// Of each wait in the code, the copies that it waits for.
+/// For each wait in the code, the copies that it waits for.
 std::vector<Copies> CopiesOf(const std::vector<Line>& lines) {
   const DeviceFunction function = MakeFunction(lines);
   const MbarrierCopies found = CopiesWaitedFor(function, MbarrierWaits(function));
@@ -21,7 +21,7 @@ std::vector<Copies> CopiesOf(const std::vector<Line>& lines) {
 Line Question(const char* operands) { return {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", operands, {}}; }
 
 TEST(MbarrierCopiesTest, ACopyOfTmaCompletesTheMbarrierBehindItsDestination) {
-  // nvcc 13.0 of two cp.async.bulk with mbarriers 16 bytes apart, its waits one after the other.
+  // nvcc 13.0's code for two cp.async.bulk with mbarriers 16 bytes apart, its waits one after the other.
   std::vector<Line> code = {{"", "S2UR", "UR8, SR_CgaCtaId", {}},
                             {"", "UMOV", "UR6, 0x400", {}},
                             {"", "UIADD3", "UR7, UR6, 0x2000, URZ", {}},
@@ -114,7 +114,7 @@ TEST(MbarrierCopiesTest, APointerThatMovesThroughAnArrayIsAtTheArray) {
 }
 
 TEST(MbarrierCopiesTest, WhereOtherWarpsArriveTheNeighbourOfAnArrayMayBeMeant) {
-  // Full mbarriers at 0x1c010 and empty ones behind them: an unrolled loop reaches both with constants.
+  // Full mbarriers at 0x1c010, followed by empty ones: an unrolled loop reaches both with constants.
   std::vector<Line> code = TwoArrays();
   code.back() = {"", "SYNCS.ARRIVE.TRANS64.A1T0", "RZ[UR24+0x1c020], RZ", {}};
   EXPECT_EQ(CopiesOf(code), (std::vector<Copies>{{}, {7}, {}}));
@@ -124,7 +124,7 @@ TEST(MbarrierCopiesTest, WhereOtherWarpsArriveTheNeighbourOfAnArrayMayBeMeant) {
 
 TEST(MbarrierCopiesTest, EarlyQuestionsHaveTheSameAddress) {
   std::vector<Line> code = TwoArrays();
-  code[16] = {"@!P0", "BRA", "0x160", {}};  // the loop that asks again is behind the code
+  code[16] = {"@!P0", "BRA", "0x160", {}};  // the loop that asks again comes after the code
   code.push_back(Question("P0[UR24+0x1c020], R3"));
   code.push_back({"@!P0", "BRA", "0x160", {}});
   code.push_back({"", "BRA", "0x110", {}});

@@ -76,7 +76,7 @@ TEST(MemoryTest, ACopyThatIsSkippedWhereNothingIsLeftToLoadStillOverwrites) {
   EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kEveryStore), (Stores{6, 1}));
   EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kNewestStore), (Stores{6}));
   EXPECT_EQ(SourcesOf(lines, 3, SharedMemoryModel::kNewestStore), (Stores{1}));
-  // Without a barrier between them both are there.
+  // Without a barrier between them both are found.
   lines[4] = {"", "NOP", "", {}};
   lines[2] = {"", "NOP", "", {}};
   EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kNewestStore), (Stores{1, 6}));

@@ -1,4 +1,5 @@
-// What the findings are tested on does what it says: mutants of rung 7 are correct attention, and every other one runs.
+// The kernels that test the findings do what they claim: mutants of rung 7 are correct attention, and every other one
+// runs.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 namespace fa_profile::number_format_test {
 namespace {
 
-// What CUDA's headers make of the bits.
+// The bits as decoded by CUDA's headers.
 double CudaDecode(NumberFormat format, std::uint32_t bits) {
   const auto half = [](unsigned short raw) { return static_cast<double>(__half2float(__half(__half_raw{raw}))); };
   const auto fp8 = [&](__nv_fp8_interpretation_t kind) {

@@ -1,4 +1,4 @@
-// NVTX's calls as a program makes them, with our callbacks as the tool behind NVTX.
+// NVTX calls like a program's, with our callbacks as the tool attached to NVTX.
 #include "fa_profile/nvtx_callbacks.h"
 
 #include <gtest/gtest.h>

@@ -144,7 +144,7 @@ TEST(NvtxRangesTest, AKernelOfAGraphIsBelowTheLaunchInTheRangeOfItsCapture) {
   stack.Push("", "attn", 1);
   ranges.OnGraphNode(10, stack.Current());
   stack.Pop("", 2);
-  ranges.OnGraphNode(20, stack.Current());  // the clone, until CUPTI tells what it is
+  ranges.OnGraphNode(20, stack.Current());  // the clone, until CUPTI reports what it is
   ranges.OnGraphNodeCloned(20, 10);
   stack.Pop("", 3);
   ranges.OnGraphNode(30, 0);

@@ -39,7 +39,7 @@ std::size_t Lines(const std::string& text, const std::string& start) {
   return count;
 }
 
-// One GPU whose kernels have everything, so many series as asked for and more.
+// One GPU whose kernels have everything, with at least as many series as requested.
 Totals Many(int kernels) {
   Totals totals;
   for (int i = 0; i < kernels; ++i) {
@@ -205,8 +205,8 @@ TEST(PageTest, TheLadderStaysWithinTheUsualNumberOfSeries) {
   PageInput input;
   input.totals = &totals;
   const Families families = MakeFamilies(input);
-  // kUsualSeriesPerGpu is of seven kernels and one bucket of shapes. The ladder has eight and two buckets; the second
-  // adds a histogram and phases a kernel. Three series of a kernel have an old name too.
+  // kUsualSeriesPerGpu is for seven kernels and one bucket of shapes. The ladder has eight and two buckets; the second
+  // adds a histogram and phases per kernel. Three series per kernel also have an old name.
   EXPECT_LT(families.series,
             static_cast<std::size_t>(kUsualSeriesPerGpu) * 8 / 7 + 8 * (14 + 2 * (kMaxPhaseLabels + 1)) + 8 * 3);
   EXPECT_EQ(families.dropped, 0U);

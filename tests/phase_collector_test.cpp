@@ -64,8 +64,8 @@ TEST_F(PhaseCollectorTest, ThePeriodGivesAbout400ThousandSamples) {
   // 10 replays of at least 0.2 ms: 2 ms * 1.98 GHz * 132 SMs / 400,000 = 1306 cycles.
   EXPECT_EQ(PeriodFor(1e3), 1024);
   EXPECT_EQ(PeriodFor(200e3), 1024);
-  EXPECT_EQ(PeriodFor(1e6), 4096);    // of 6534, the power of two below
-  EXPECT_EQ(PeriodFor(10e6), 32768);  // of 65340
+  EXPECT_EQ(PeriodFor(1e6), 4096);    // the power of two below 6534
+  EXPECT_EQ(PeriodFor(10e6), 32768);  // the power of two below 65340
 }
 
 TEST_F(PhaseCollectorTest, ThePeriodStaysBetweenWhatTheHardwareTakes) {
@@ -165,7 +165,7 @@ TEST_F(PhaseCollectorTest, ACallThatIsSlowUnderTheSamplerAloneIsDisturbed) {
   EXPECT_EQ(LossKinds(), Kinds{"sampling_disturbs"});
   ASSERT_EQ(Losses().size(), 1U);
   EXPECT_EQ(Losses()[0].reason, "a call took 1.10 us under PC sampling and 1.00 us without it just before and after");
-  EXPECT_EQ(Sampling().call_ns, 1100.0);  // it is kept, and the loss tells
+  EXPECT_EQ(Sampling().call_ns, 1100.0);  // it is kept, and there is a loss
 }
 
 TEST_F(PhaseCollectorTest, TheCallIsTimedAfterwardsWithoutASampler) {
@@ -236,7 +236,7 @@ TEST_F(PhaseCollectorTest, OneCounterServesAllJobsBecauseCuptiTakesOneConfigurat
   long counters = 0;
   for (const std::string& call : gpu_.calls) counters += call.starts_with("open:counter") ? 1 : 0;
   EXPECT_EQ(counters, 1);
-  EXPECT_EQ(built_.recording.cubins.size(), 1U);     // of the first
+  EXPECT_EQ(built_.recording.cubins.size(), 1U);     // the first one's
   EXPECT_EQ(built_.recording.functions.size(), 1U);  // not again
   EXPECT_EQ(built_.recording.countings.size(), 2U);
 }

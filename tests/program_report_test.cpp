@@ -242,7 +242,7 @@ TEST(ProgramReportTest, WhyAKernelTakesItsTimeIsReadableAtAnyWidth) {
 TEST(ProgramReportTest, TheFirstTenLinesNameProgramGpuKernelsMemoryAndRanges) {
   const std::vector<std::string> lines = Lines(Text(sample::MakeProgramRecording()));
   std::string first;
-  std::size_t count = 1;  // behind the title
+  std::size_t count = 1;  // after the title
   for (; count < lines.size() && !lines[count].empty(); ++count) first += lines[count] + " ";
   EXPECT_LE(count - 1, 10u);
   EXPECT_TRUE(Has(first, "python3 decode.py: watched 900 ms, GPU busy 71.1 %, 5,603 kernel launches of 6 classes"));

@@ -166,7 +166,7 @@ TEST(ProgramTotalsTest, OfASampleLaunchesAreThoseAskedForAndTheirTimeIsTheMeanOf
   EXPECT_EQ(window.kernels[1].total_ns, 700);
   EXPECT_EQ(window.kernels[2].launches, 1);
   ASSERT_EQ(window.memory.size(), 1U);
-  const double ratio = (500.0 + 700.0 + 1.0) / (100.0 + 60.0 + 1.0);  // of the kernels' time
+  const double ratio = (500.0 + 700.0 + 1.0) / (100.0 + 60.0 + 1.0);  // relative to the kernels' time
   EXPECT_EQ(window.memory[0].operations, std::llround(ratio));
   EXPECT_EQ(window.memory[0].bytes, std::llround(100 * ratio));
   EXPECT_EQ(totals.lost().never_recorded, 0);
@@ -186,7 +186,7 @@ TEST(ProgramTotalsTest, AClassWithoutARecordInTheWindowHasItsMeanOfBefore) {
   EXPECT_EQ(window.kernels[0].min_ns, 15);
   EXPECT_EQ(window.busy_ns, 60);
   EXPECT_TRUE(window.durations_ns.empty());
-  // A record that comes late is of a launch that was counted.
+  // A record that comes late belongs to a counted launch.
   totals.Add(Kernel("a", 50, 60));
   asked.kernels.clear();
   EXPECT_TRUE(totals.TakeWindow(&asked).kernels.empty());
@@ -373,7 +373,7 @@ TEST(ProgramTotalsTest, SampledDurationsComeFromTheWholeWindow) {
   ASSERT_EQ(durations.size(), ProgramTotals::kSampledDurations);
   int late = 0;
   for (const double duration : durations) late += duration >= kLaunches / 2 ? 1 : 0;
-  EXPECT_GT(late, 16);  // of 64; about half
+  EXPECT_GT(late, 16);  // out of 64; about half
   EXPECT_LT(late, 48);
 }
 

@@ -252,7 +252,7 @@ TEST_F(ProgramsGpuTest, KernelsHaveSamplesAndInstructionsBesideTheirCounters) {
   }
 }
 
-// Of a launch that CUPTI patches, and of no other: the program computes what it computes alone (WatchedModeTest).
+// Only for a launch that CUPTI patches: the program computes the same as by itself (WatchedModeTest).
 TEST_F(ProgramsGpuTest, InstructionsOfALaunchAreCountedAfterItsCounters) {
   ASSERT_EQ(Watched("--metrics smsp__inst_executed.sum --phases on", "long").exit_code, 0);
   const Recording recording = Recorded();
@@ -272,7 +272,7 @@ TEST_F(ProgramsGpuTest, InstructionsOfALaunchAreCountedAfterItsCounters) {
 
 TEST_F(ProgramsGpuTest, TimesOfAGraphsKernelsAreTheirOwn) {
   ASSERT_EQ(Watched("--ncu-set full", "graph").exit_code, 0);
-  constexpr std::int64_t kMostNs = 20'000'000;  // of kernels of some microseconds; opening the profiler takes longer
+  constexpr std::int64_t kMostNs = 20'000'000;  // for kernels of a few microseconds; opening the profiler takes longer
   for (const KernelWork& work : Recorded().kernel_work) EXPECT_LT(work.max_ns, kMostNs);
 }
 
@@ -389,7 +389,7 @@ TEST_F(ProgramsGpuTest, AProgramThatProfilesItselfSeesWhatItSeesAlone) {
       EXPECT_TRUE(std::any_of(recording.losses.begin(), recording.losses.end(), [](const DataLoss& loss) {
         return loss.reason.starts_with("libown_profiler.so uses CUPTI itself");
       })) << watched.err;
-      // What came before is kept.
+      // Earlier data is kept.
       EXPECT_GT(Launches(recording, "Mix<<<256, 256>>>"), 59000) << mode << " " << options;
       EXPECT_LE(Launches(recording, "Mix<<<256, 256>>>"), 60000) << mode << " " << options;
       EXPECT_FALSE(Lost(recording, "activity_without_times")) << mode << " " << options;

@@ -178,7 +178,7 @@ TEST(ReceiptTest, VerdictTimeAndCountersAreHeldAgainstEachOther) {
   EXPECT_EQ(Find(lines, name + "instructions of a call").result, Result::kDiffers);
 }
 
-// One slow burst makes a wide interval, in which the true time lies; the median is another one.
+// One slow burst makes a wide interval that contains the true time; the median is a different one.
 TEST(ReceiptTest, AForgedTimeDiffersWhateverItsInterval) {
   const auto lines = Compared([](Receipt& now) {
     std::vector<double>& durations = now.cases[0].judgement.durations_ns;

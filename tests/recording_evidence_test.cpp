@@ -351,7 +351,7 @@ TEST(MergeEvidenceTest, CardsAreMergedOnlyForABaseline) {
   EXPECT_EQ(merged.processes[0].gpu_uuid, "GPU-1");
   EXPECT_EQ(merged.processes[1].gpu_uuid, "GPU-2");
   EXPECT_EQ(CardsOf(EvidenceFromJson(ToJson(merged), "m.json")), CardsOf(merged));
-  EXPECT_EQ(MergeEvidence({merged}).processes[1].gpu_uuid, "GPU-2");  // alone it is read as it is
+  EXPECT_EQ(MergeEvidence({merged}).processes[1].gpu_uuid, "GPU-2");  // by itself it is read unchanged
   EXPECT_NE(MessageOf({merged, pieces[0]}).find("was measured on several cards"), std::string::npos);
   // The same card on both sides stays the environment's.
   pieces[1].environment.gpu_uuid = "GPU-1";

@@ -1,4 +1,4 @@
-// What writing and reading a large recording costs. Reports; its bounds are generous, so that only a mistake of an
+// The cost of writing and reading a large recording. Reports; its bounds are generous, so that only a mistake of an
 // order of magnitude fails (label `bench`).
 #include <gtest/gtest.h>
 #include <sys/resource.h>

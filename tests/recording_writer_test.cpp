@@ -211,7 +211,7 @@ TEST_F(RecordingWriterTest, AFullDiskIsOneErrorAndKeepsWhatWasCommitted) {
 
 // Killed at any moment.
 
-// The child: commits numbered ranges for ever and tells each through the pipe.
+// The child: commits numbered ranges forever and reports each through the pipe.
 [[noreturn]] void WriteUntilKilled(const std::string& path, int pipe) {
   RecordingWriter writer(path);
   writer.Write(Case{.id = 1});

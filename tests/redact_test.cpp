@@ -1,4 +1,4 @@
-// What a redacted recording no longer holds, and what it still says.
+// What a redacted recording no longer contains, and what it still says.
 #include "fa_profile/redact.h"
 
 #include <gtest/gtest.h>
@@ -133,7 +133,7 @@ TEST_F(RedactTest, CodeMayStayWithoutNamesAndPaths) {
 
 TEST_F(RedactTest, CodeGoesWithEveryCubin) {
   Recording recording = SecretProgram();
-  recording.cubins.push_back({3, 13, {1, 2}});  // of no sampled function
+  recording.cubins.push_back({3, 13, {1, 2}});  // without a sampled function
   Redaction code;
   code.code = true;
   EXPECT_EQ(RedactFile(Write(recording), Copy(), code, false).cubins, 3U);
@@ -157,7 +157,7 @@ TEST_F(RedactTest, NamesBecomeNumbersThatAgree) {
   EXPECT_EQ(r.functions[0].instructions[0].operands, "R1, R2, R3, R4");
   EXPECT_EQ(r.functions[0].instructions[1].operands, "");
   EXPECT_TRUE(r.device.uuid.empty());
-  // What is sampled and counted stays.
+  // Samples and counts stay.
   EXPECT_EQ(r.samplings.size(), 2U);
   EXPECT_EQ(r.ranges[0].metrics.at("sm__cycles_active.avg"), 5.0);
   EXPECT_EQ(r.kernel_work.size(), 2U);

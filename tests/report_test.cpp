@@ -58,7 +58,7 @@ std::string TextDiff(const Profile& before, const Profile& after, const ReportOp
   return out.str();
 }
 
-/// What watch prints of the first profile, then of the second.
+/// watch's output for the first profile, then for the second.
 std::string Watched(const Profile& before, const Profile& after, const ReportOptions& options = {},
                     const std::map<std::string, bool>& same_code = {}) {
   std::ostringstream out;
@@ -596,7 +596,7 @@ TEST(ReportTest, ADiffListsWaitsThatChangedUnderTheirOwnEntry) {
   entry.phases->samples = 1000;
   entry.phases->phases[0].metrics["phase_instructions"] = 1000.0;
   entry.phases->async_waits = {{"mbarrier", "sync", "schedule.h:121", 1000.0, 50.0, {}, {}, {}}};
-  before.entries.push_back(before.entries[0]);  // of one name
+  before.entries.push_back(before.entries[0]);  // with the same name
   Profile after = before;
   after.entries[1].phases->async_waits = {
       {"mbarrier", "sync", "schedule.h:124", 1000.0, 200.0, {}, {}, {{"load_kv", "schedule.h:84"}}},

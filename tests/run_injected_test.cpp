@@ -138,7 +138,7 @@ TEST_F(RunInjectedTest, WhatAKilledProcessLeftIsListedWhenItWasStartedAgain) {
                               output_ + "\t" + output_ +
                               ".part.2'; do printf \"$line\\n\" >> "
                               "\"$FA_PROFILE_INJECT_FOLDER/recordings\"; done");
-  // The first is of an earlier run.
+  // The first is from an earlier run.
   EXPECT_EQ(end.recordings, (std::vector{output_, output_ + ".part.2"}));
 }
 
@@ -186,7 +186,7 @@ TEST_F(RunInjectedTest, AProcessThatOutlivesTheProgramIsNamedAndNotWaitedFor) {
   ASSERT_EQ(end.running.size(), 1U);
   EXPECT_EQ(end.running[0].recording, output_);
   EXPECT_EQ(end.running[0].process, daemon.process());
-  EXPECT_TRUE(Run("echo " + output_ + list).recordings.empty());  // of the daemon alone
+  EXPECT_TRUE(Run("echo " + output_ + list).recordings.empty());  // only the daemon's
   daemon.End();
   EXPECT_EQ(store::WriterOf(output_ + ".part"), std::nullopt);
   EXPECT_FALSE(Written().empty());  // it has its name now

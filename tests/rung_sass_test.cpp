@@ -1,4 +1,4 @@
-// The machine code of all rungs, out of the built kernel library: held against NVIDIA's own listings of it.
+// The machine code of all rungs, from the built kernel library, compared with NVIDIA's own listings of it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -31,7 +31,7 @@ class RungSassTest : public testing::Test {
     std::erase_if(cubins_, [&](const sass::EmbeddedCubin& cubin) { return cubin.architecture != last; });
   }
 
-  // What `program` prints about the cubin.
+  // `program`'s output about the cubin.
   std::string Print(std::vector<std::string> command, const sass::EmbeddedCubin& cubin) const {
     const PrivateFolder folder;
     const std::string path = (folder.path() / "x.cubin").string();

@@ -1,4 +1,4 @@
-// What a recording calls the sources of its code.
+// A recording's names for the sources of its code.
 #include "fa_profile/source_paths.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(SourcePathsTest, CubinsStayReadable) {
 }
 
 TEST_F(SourcePathsTest, SourcesThatAreNotHereHaveNoHash) {
-  const std::vector<std::uint8_t> bytes = SampleCubin("sm_90a.cubin");  // of /src/kernels.cu
+  const std::vector<std::uint8_t> bytes = SampleCubin("sm_90a.cubin");  // compiled from /src/kernels.cu
   WriteFile(folder_ / "a.cubin", std::string(bytes.begin(), bytes.end()));
   EXPECT_TRUE(HashesOfSources(folder_ / "a.cubin").empty());
   WriteFile(folder_ / "b.cubin", "no code");

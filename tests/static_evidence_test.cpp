@@ -101,7 +101,7 @@ class StaticEvidenceTest : public FolderTest {
     return gate::StaticEvidence(build, options);
   }
 
-  // Of the ladder that this build made, disassembled once for all cases.
+  // For the ladder in this build, disassembled once for all cases.
   static const gate::Evidence& OfTheLadder() {
     static const gate::Evidence evidence = gate::StaticEvidence(FA_PROFILE_KERNELS, {});
     return evidence;
@@ -118,7 +118,7 @@ class StaticEvidenceTest : public FolderTest {
   }
 };
 
-// The rungs that this build has code of, in order: rung 8 is for sm_90a alone.
+// The rungs that this build has code for, in order: rung 8 is only for sm_90a.
 std::vector<std::string> BuiltRungs() {
   std::vector<std::string> rungs;
   for (const Kernel* kernel : Ladder()) {
@@ -216,7 +216,7 @@ TEST_F(StaticEvidenceTest, DeviceDebugCodeIsRefusedWithTheCure) {
       }
     }
   }
-  // What else writes debug sections, and leaves the optimiser on.
+  // Other options that write debug sections but keep the optimiser on.
   for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"-g"}, {"-G", "-dopt", "on"}}) {
     EXPECT_EQ(Of(Compile(source, "lines.o", options)).cases.size(), 3U);
   }
@@ -228,7 +228,7 @@ TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
   fs::copy(FA_PROFILE_KERNELS, folder_ / "kernels");
   fs::copy(FA_PROFILE_EXAMPLES "/attention.so", folder_ / "mine.so");
   fs::copy(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so", folder_ / "variant.so");
-  // What nvcc links without a kernel has a section for fatbins all the same.
+  // nvcc's output without a kernel still has a section for fatbins.
   Compile(Write("host.cu", "int Answer() { return 42; }\n"), "host.so", {"-Xcompiler", "-fPIC"});
   fs::create_directories(folder_ / "hosts");
   fs::copy(folder_ / "host.so", folder_ / "hosts");
@@ -327,7 +327,7 @@ TEST_F(StaticEvidenceTest, AWarningOfAFileWithoutKernelsBelongsToThatFile) {
   const gate::Evidence candidate = Of(object, true);
   EXPECT_EQ(Facts(candidate, "helper.cu").compiler_warnings, std::vector<std::string>{"helper.cu: #1: it warns"});
   EXPECT_EQ(Facts(candidate, "helper.cu").places.at("").line, 7);
-  EXPECT_EQ(candidate.cases.size(), 4U);  // with three kernels: a kernel that is not looked at keeps its warnings
+  EXPECT_EQ(candidate.cases.size(), 4U);  // with three kernels: a kernel that was not selected keeps its warnings
   Write("k.o.log", "");
   const gate::Evidence base = Of(object, true);
   const gate::GateResult result = JudgeBuilds(base, candidate);

@@ -14,7 +14,7 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-// As numpy.save() writes version 1.0.
+// In numpy.save()'s version 1.0.
 std::string Npy(const std::string& type, const std::string& shape, const std::string& data,
                 const std::string& order = "False") {
   std::string header = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";

@@ -13,7 +13,7 @@ namespace {
 std::string Example(const std::string& name) { return std::string(FA_PROFILE_EXAMPLES) + "/" + name + ".so"; }
 std::string Tensors() { return std::string(FA_PROFILE_KERNEL_LIBS) + "/tensors.so"; }
 
-// Each fault in a child process: the program goes on and says what happened.
+// Each fault in a child process: the program continues and says what happened.
 class TensorProgramGpuTest : public FolderTest {
  protected:
   Outcome Run(const std::string& arguments) const {

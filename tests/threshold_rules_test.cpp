@@ -134,7 +134,7 @@ TEST(ThresholdRulesTest, ARuleThatMatchesNoCaseIsAnError) {
             "t.yaml:3: '*' matches no kernel, so this rule checks nothing | there are no names to match; correct the "
             "pattern or remove the rule, or give --thresholds none, or FILE (default: "
             "ci/thresholds.yaml, if it exists)");
-  // Static evidence is of no shape: there a rule of one is not wrong.
+  // Static evidence has no shape: there a rule for one is not wrong.
   EXPECT_EQ(Unmatched("kernel: mma, shape: '4,*', metric: waves, maximum: 1", {{"mma", ""}}), "no error");
   EXPECT_EQ(Unmatched("kernel: wmna, metric: waves, maximum: 1", {{"mma", ""}}).substr(0, 31),
             "t.yaml:3: 'wmna' matches no ker");

@@ -87,7 +87,7 @@ TEST(TimingSampleTest, InvalidSamplesAreRefusedWithTheReason) {
     json[Json::json_pointer(pointer)] = value;
     return Refusal(json.dump());
   };
-  EXPECT_EQ(with("/version", 2), "version 2, and this one reads up to 1");  // behind "... by a newer fa-profile: "
+  EXPECT_EQ(with("/version", 2), "version 2, and this one reads up to 1");  // follows "... by a newer fa-profile: "
   EXPECT_EQ(with("/environment", 1), "/environment: lacks \"gpu_name\"");
   EXPECT_EQ(with("/environment/gpu_uuid", 1), "/environment/gpu_uuid: is a number, not text");
   EXPECT_EQ(with("/environment/sm_clock_max_hz", -1),

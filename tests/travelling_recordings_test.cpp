@@ -1,5 +1,5 @@
-// What the repository passes on to everyone: its recordings and cubins hold no absolute path of the machine that made
-// them, in any table, free page or packed part, and no code of closed libraries.
+// The repository's recordings and cubins, which go to everyone, contain no absolute path of the machine that made them,
+// in any table, free page or packed part, and no code of closed libraries.
 #include <gtest/gtest.h>
 
 #include <filesystem>

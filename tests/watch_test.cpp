@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a user reads: the reports and the lines on stderr, as they come.
+/// A user's view: the reports and the lines on stderr, as they come.
 class Transcript : public std::stringbuf {
  public:
   /// Waits until `text` was printed after what was waited for before; all that was printed.
@@ -114,7 +114,7 @@ class WatchTest : public FolderTest {
     std::cerr.rdbuf(before_);
   }
 
-  /// What is in the file now, and what a measurement of it would give.
+  /// Puts a library into the file, as a build would; its content decides what a measurement gives.
   void Build(const std::string& library) const {
     WriteFile(folder_ / "new", library);
     fs::rename(folder_ / "new", file_);

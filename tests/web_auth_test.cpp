@@ -36,7 +36,7 @@ std::string Authorization(const std::string& user_and_password) {
   return "Authorization: Basic " + header + "\r\n";
 }
 
-/// What this process, all threads together, has computed so far. A busy machine changes it little.
+/// CPU time of this process, all threads together, so far. A busy machine changes it little.
 double CpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

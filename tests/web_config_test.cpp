@@ -12,7 +12,7 @@
 namespace fa_profile::web::web_config_test {
 namespace {
 
-// Of "secret", at cost 4, by htpasswd.
+// Hash of "secret", at cost 4, by htpasswd.
 const std::string kHash = "$2y$04$NHRfAfRGMaQ65jwanfJKg..ubZDW6392UB5CGlPzRUqNVIIXOKQRK";
 
 /// Message and hint of the Error that `call` throws; empty when it throws none.

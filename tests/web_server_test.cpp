@@ -21,7 +21,7 @@ WebOptions Options() {
   return options;
 }
 
-/// For tests of the time limit itself: nothing but what waits for its end may depend on it.
+/// For tests of the time limit itself: only what waits for its end may depend on it.
 WebOptions Impatient() {
   WebOptions options = Options();
   options.timeout_seconds = 1;

@@ -194,7 +194,7 @@ TEST_F(WebTlsTest, AnExpiredCertificateIsServedWithAWarning) {
 TEST_F(WebTlsTest, ANewCertificateIsUsedWithoutARestart) {
   WebServer server(Options(), Serve);
   ASSERT_TRUE(Served(TlsGet(server.port(), ca_)));
-  // What certbot does in two steps: between them key and certificate do not belong together.
+  // certbot does this in two steps, between which key and certificate do not belong together.
   const Certificate next("server", &other_ca_);
   folder_.Write("server.key", next.KeyPem());
   std::this_thread::sleep_for(std::chrono::milliseconds(700));

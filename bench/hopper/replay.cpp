@@ -19,7 +19,7 @@ cudaGraphExec_t Capture(const std::function<cudaError_t(cudaStream_t)>& launch, 
   return executable;
 }
 
-/// Microseconds of `batch` replays, divided by `batch`.
+/// Microseconds for `batch` replays, divided by `batch`.
 double Time(cudaGraphExec_t graph, int batch, cudaStream_t stream) {
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
@@ -36,7 +36,7 @@ double Time(cudaGraphExec_t graph, int batch, cudaStream_t stream) {
   return static_cast<double>(milliseconds) * 1000.0 / batch;
 }
 
-/// The median of `replays` such times, after three more.
+/// The median of `replays` such times, after three warm-up ones.
 double Median(cudaGraphExec_t graph, int replays, int batch, cudaStream_t stream) {
   for (int i = 0; i < 3; ++i) Time(graph, batch, stream);
   std::vector<double> times;

@@ -26,7 +26,7 @@ class Chain {
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 
-  /// Microseconds of a call, over `replays` replays of the chain.
+  /// Microseconds per call, over `replays` replays of the chain.
   double TimeUs(int replays);
 
  private:

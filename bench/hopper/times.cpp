@@ -83,7 +83,7 @@ double Flop(const AttentionShape& shape) {
   return 4.0 * pairs * shape.head_dim * shape.batch * shape.num_heads;
 }
 
-/// A kernel with one launch; the shape was looked at before.
+/// A kernel with one launch; the shape was checked before.
 std::unique_ptr<AttentionKernel> KernelOf(const Variant& variant) {
   KernelSpec spec;
   spec.id = variant.name;
@@ -107,7 +107,7 @@ std::vector<float> OutputsOf(const Workload& workload) {
   return values;
 }
 
-/// What rung 7 computes, where float64 would take seconds; empty where it does not.
+/// Rung 7's output, where float64 would take seconds; empty if it does not.
 std::vector<float> OutputsOfRung7(const AttentionShape& shape) {
   constexpr double kQuickReference = 3e11;
   if (Flop(shape) < kQuickReference) return {};
@@ -116,7 +116,7 @@ std::vector<float> OutputsOfRung7(const AttentionShape& shape) {
   return OutputsOf(*workload);
 }
 
-/// Both have half of this error at most.
+/// Both have at most half of this error.
 bool AreClose(const std::vector<float>& outputs, const std::vector<float>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (!(std::fabs(outputs[i] - expected[i]) <= 2e-3F + 2e-3F * std::fabs(expected[i]))) return false;
@@ -142,7 +142,7 @@ void Print(const Kernel& kernel, const AttentionShape& shape, const std::vector<
   std::fflush(stdout);
 }
 
-/// A rung or variant to be measured.
+/// A rung or variant to measure.
 struct Wanted {
   std::unique_ptr<AttentionKernel> variant;  // null: a rung
   const Kernel* kernel;
@@ -150,7 +150,7 @@ struct Wanted {
   bool is_fp16;
 };
 
-/// Rung 7 and 8 and the variants that take this shape, as far as they are asked for.
+/// Rungs 7 and 8 and the variants that accept this shape, as far as requested.
 std::vector<Wanted> WantedAt(const AttentionShape& shape, const Options& options) {
   std::vector<Wanted> wanted;
   if (IsWanted(options, "mma")) wanted.push_back({nullptr, &FindRung("mma"), "rung 7", true});
@@ -180,7 +180,7 @@ void PrintRounds(const std::vector<Wanted>& wanted, const AttentionShape& shape,
       return cudaPeekAtLastError();
     }));
   }
-  constexpr double kTurnUs = 20e3;  // of each chain
+  constexpr double kTurnUs = 20e3;  // for each chain
   const int replays = std::max(1, static_cast<int>(kTurnUs / Chain::kCalls / chains.front()->TimeUs(1)));
   std::vector<std::vector<double>> times(chains.size());
   std::vector<std::vector<double>> ratios(chains.size());

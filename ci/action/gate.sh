@@ -1,8 +1,8 @@
 #!/bin/bash
 # Judges two builds of another repository with `fa-profile gate`, and writes every report: ci/action/gate.sh
 #
-# What the action (ci/action/action.yml) and GitLab's template run. All that is asked comes through the environment, because
-# what a stranger chose must not become part of a command:
+# Run by the action (ci/action/action.yml) and GitLab's template. All input comes through the environment, because a
+# stranger's text must not become part of a command:
 #
 #   GATE_BASE, GATE_HEAD     kernel libraries (*.so), builds of fa-profile, cubins, folders with them, or recordings (*.fap)
 #   GATE_BASE_COMMAND, GATE_HEAD_COMMAND   programs instead, with their arguments, recorded in turns

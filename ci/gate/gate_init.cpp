@@ -33,7 +33,7 @@ std::vector<Evidence> FindKernels(const std::vector<std::string>& files) {
   return found;
 }
 
-// A broken link is there, too.
+// A broken link also exists.
 void RequireNew(const std::string& path, const std::string& cure) {
   CheckOutputPath(path, OutputFolder::kIsMade);
   std::error_code ignored;
@@ -41,7 +41,7 @@ void RequireNew(const std::string& path, const std::string& cure) {
   throw Error(path + " already exists, and is not overwritten", "change it by hand, remove it, " + cure);
 }
 
-// Below the repository, and nothing in it that YAML or a shell reads as more than a name.
+// A path below the repository that YAML or a shell reads only as a name.
 bool IsPlainPath(const std::string& path) {
   const bool plain = std::ranges::all_of(
       path, [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '/' || c == '-'; });
@@ -101,7 +101,7 @@ std::vector<std::string> InitGate(const GateInitOptions& options) {
     files.emplace_back(path, Workflow(text, options));
   }
   const std::vector<Evidence> kernels = FindKernels(options.files);
-  // A workflow can be added to limits that are there.
+  // A workflow can be added to existing limits.
   if (options.workflows.empty() || !fs::is_regular_file(options.thresholds, ignored)) {
     RequireNew(options.thresholds, "give another name (-o FILE), or add a workflow that reads it (--workflow github)");
     files.emplace(files.begin(), options.thresholds, FirstThresholds(kernels));

@@ -32,7 +32,7 @@ Thresholds ReadThresholds(std::string path) {
   return ParseThresholds(ReadPlainFile(path, kMostThresholdBytes), path);
 }
 
-/// A report of limits that were read by default names their file.
+/// If the limits were read by default, the report names their file.
 GateAnswer WithSource(const GateOptions& options, GateResult result) {
   if (options.thresholds.empty() && fs::exists(kDefaultThresholds)) {
     result.notes.push_back(
@@ -44,7 +44,7 @@ GateAnswer WithSource(const GateOptions& options, GateResult result) {
 void Save(const std::string& path, const std::string& text) {
   if (path.empty()) return;
   WriteWholeFile(path, text);
-  Notice("saved " + path);  // now: a run takes minutes, and judging it may fail
+  Notice("saved " + path);  // at once: a run takes minutes, and judging it may fail
 }
 
 /// SHA-256 of each file, for the baseline's receipt. Throws Error: two have the same content. A process counted twice
@@ -71,7 +71,7 @@ GateInput FilesInput(const GateOptions& options) {
   if (!options.baseline.empty()) base = std::async(std::launch::async, [&] { return LoadEvidence(options.baseline); });
   input.candidate = LoadEvidence(options.candidate);
   if (options.explain && options.baseline.empty()) {
-    return input;  // the limits of the candidate's cases, whatever it is compared with
+    return input;  // the limits for the candidate's cases, whatever it is compared with
   }
   if (options.baseline.empty()) {
     const PromotedBaseline baseline = FindBaseline(options.baselines, input.candidate.environment, options.suite);
@@ -146,7 +146,7 @@ void RequireOneQuestion(const GateOptions& options) {
 
 GateAnswer RunGate(GateOptions options) {
   RequireOneQuestion(options);
-  const Thresholds thresholds = ReadThresholds(options.thresholds);  // an error in it comes before any measurement
+  const Thresholds thresholds = ReadThresholds(options.thresholds);  // so that its errors come before any measurement
   if (options.run.today.empty()) options.run.today = UtcNow("%Y-%m-%d");
   const PairOptions& run_options = options.run;
   std::optional<ClosedMemory> closed;  // builds are user code

@@ -12,20 +12,20 @@
 namespace fa_profile::help {
 namespace {
 
-/// Words to offer, each with a tab and what it is where that is known, and the files that a shell shall add.
+/// Words to offer, each with a tab and a description if known, and which files the shell should add.
 struct Offer {
-  std::string files;  ///< "files .fap .json": folders, and files with one of these ends; "folders"; "words": none
+  std::string files;  ///< "files .fap .json": folders, and files with one of these endings; "folders"; "words": none
   std::vector<std::string> words;
 };
 
-// " .fap .json" of "Recordings (*.fap) and evidence (*.json)".
+// " .fap .json" from "Recordings (*.fap) and evidence (*.json)".
 std::string FileEndings(std::string_view description) {
   std::set<std::string> endings;
   for (std::size_t at = 0; (at = description.find("*.", at)) != std::string_view::npos;) {
     std::size_t end = ++at + 1;
     const auto is_part = [&](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.'; };
     while (end < description.size() && is_part(description[end])) ++end;
-    while (description[end - 1] == '.') --end;  // of the sentence
+    while (description[end - 1] == '.') --end;  // the sentence's own
     if (end > at + 1) endings.emplace(description.substr(at, end - at));
   }
   return endings.empty() ? "" : fmt::format(" {}", fmt::join(endings, " "));
@@ -47,7 +47,7 @@ bool TakesValue(const CLI::Option& option) {
   return option.get_type_size() != 0 && option.get_items_expected_max() > 0;
 }
 
-/// With the first sentence of a description, of at most 100 bytes of ASCII.
+/// A word with the first sentence of its description, at most 100 bytes of ASCII.
 std::string Described(const std::string& word, const std::string& description) {
   constexpr std::size_t kLongest = 100;
   std::string text = description.substr(0, std::min(description.find(". "), description.find("; ")));
@@ -63,11 +63,11 @@ const CLI::Option* FindOption(const CLI::App& command, std::string_view name) {
   return nullptr;
 }
 
-/// The option or argument that the last word is a value of, if any, and the command that it belongs to.
+/// The option or argument whose value the last word is, if any, and the command that it belongs to.
 struct Place {
   const CLI::App* command;
   const CLI::Option* option = nullptr;
-  std::size_t arguments = 0;  ///< of the command, before the last word
+  std::size_t arguments = 0;  ///< arguments of the command before the last word
 };
 
 Place PlaceOf(const CLI::App& app, const std::vector<std::string>& words) {
@@ -123,7 +123,7 @@ Offer OfferFor(const CLI::App& app, const std::vector<std::string>& words, const
   if (!typed.starts_with('-')) {
     return place.option != nullptr ? ValuesOf(*place.command, *place.option, values) : ArgumentsOf(place, values);
   }
-  const std::size_t end = typed.find('=');  // of the name in --format=json
+  const std::size_t end = typed.find('=');  // end of the name in --format=json
   if (end == std::string::npos) return OptionsOf(*place.command);
   const CLI::Option* const option = FindOption(*place.command, typed.substr(0, end));
   if (option == nullptr) return {"words", {}};
@@ -132,8 +132,8 @@ Offer OfferFor(const CLI::App& app, const std::vector<std::string>& words, const
   return {"words", std::move(offer.words)};
 }
 
-// Each asks the program what may come, and completes what follows -- as a command line by itself. @NAME@ is the
-// program's name, @ID@ the same as a part of a shell's names, @PROGRAM@ what is asked.
+// Each asks the program what may come next, and completes whatever follows -- as its own command line. @NAME@ is the
+// program's name, @ID@ the same as part of a shell identifier, @PROGRAM@ what to call.
 constexpr const char* kBash = R"bash(# shellcheck shell=bash
 _@ID@() {
   local cur=${COMP_WORDS[COMP_CWORD]} i
@@ -232,7 +232,7 @@ std::string Complete(const CLI::App& app, const std::vector<std::string>& words,
 
 std::string CompletionScript(const std::string& name, const std::string& shell, const std::string& program) {
   const std::string script = shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish;
-  // A quotation that all three shells take.
+  // A quotation that works in all three shells.
   const std::string quoted = "'" + Replaced(program, "'", "'\\''") + "'";
   return Replaced(Replaced(Replaced(script, "@PROGRAM@", quoted), "@ID@", Replaced(name, "-", "_")), "@NAME@", name);
 }

@@ -30,7 +30,7 @@ std::vector<std::string> Split(std::string_view text, std::string_view separator
 
 }  // namespace
 
-// CLI11 gives the type and what each check says of itself as one text: "INT:INT in [0 - 1000]", "TEXT:{warm,flush}".
+// CLI11 returns the type and each check's description as one text: "INT:INT in [0 - 1000]", "TEXT:{warm,flush}".
 std::string TypeOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   return type.substr(0, type.find(':'));

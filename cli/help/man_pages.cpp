@@ -17,7 +17,7 @@
 namespace fa_profile::help {
 namespace {
 
-/// How roff prints a character that it would obey, or print as another.
+/// Escapes a character that roff would interpret, or print as another.
 std::string RoffCharacter(std::uint32_t code_point) {
   switch (code_point) {
     case '\\':
@@ -37,7 +37,7 @@ std::string RoffCharacter(std::uint32_t code_point) {
   }
 }
 
-/// Text as roff prints it, in ASCII. A line that begins with a dot would be a command.
+/// Escapes text for roff, in ASCII. A line that begins with a dot would be a command.
 std::string Roff(std::string_view text) {
   std::string safe;
   while (!text.empty()) {
@@ -55,7 +55,7 @@ std::string Italic(std::string_view text) { return "\\fI" + Roff(text) + "\\fR";
 /// "fa-profile-gate-selftest"
 std::string PageName(const CLI::App& command) { return Replaced(FullName(command), " ", "-"); }
 
-/// The date of a package's sources where they give one, so that the same sources make the same pages.
+/// The date of a package's sources if they give one, so that the same sources make the same pages.
 std::string Date() {
   const char* const epoch = std::getenv("SOURCE_DATE_EPOCH");
   if (epoch == nullptr || *epoch == '\0') return UtcNow("%Y-%m-%d");
@@ -81,7 +81,7 @@ std::string Synopsis(const CLI::App& command) {
   return text + "\n";
 }
 
-/// A paragraph with a tag: "--warmup N", then what help says.
+/// A paragraph with a tag: "--warmup N", then the help text.
 std::string OptionEntry(const HelpText& help, const CLI::Option& option) {
   std::string names;
   if (option.get_positional()) names = Italic(option.get_name());

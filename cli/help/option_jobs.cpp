@@ -56,7 +56,7 @@ std::string OptionJobs::ListedFor(Jobs job) const {
   return help::Listed(options);
 }
 
-// For an option with rows of its values, those that are for the job.
+// For an option with a row per value, the values that are for the job.
 std::string OptionJobs::Instead(const Row& row, Jobs job) const {
   if (row.given.value.empty()) return "leave it out";
   std::vector<std::string> values;

@@ -17,7 +17,7 @@
 namespace fa_profile::help {
 namespace {
 
-/// As errors call it: "report", "gate selftest", "fa-profile".
+/// The name in errors: "report", "gate selftest", "fa-profile".
 std::string ShortName(const CLI::App& command) {
   return command.get_parent() == nullptr ? command.get_name() : PathOf(command);
 }
@@ -27,7 +27,7 @@ std::string HelpHint(const CLI::App& command) {
          "options";
 }
 
-/// "--kernel", or of a positional argument "RECORDING".
+/// "--kernel", or "RECORDING" for a positional argument.
 std::string Shown(const CLI::Option& option) {
   const std::string name = option.get_lnames().empty() ? option.get_name() : "--" + option.get_lnames().front();
   return option.get_positional() ? Upper(name) : name;
@@ -68,7 +68,7 @@ Error UnknownOption(const CLI::App& command, const std::string& word) {
                HelpHint(command));
 }
 
-/// Of a word where only commands can follow.
+/// For a word where only commands can follow.
 Error UnknownCommand(const CLI::App& command, const std::string& word, const ProgramUsage& program) {
   const std::vector<std::string> commands = CommandNames(command);
   const bool is_main = command.get_parent() == nullptr;
@@ -107,8 +107,8 @@ Error MissingArgument(const CLI::App& command, const CLI::ParseError& error) {
   return Error(error.what(), HelpHint(command));
 }
 
-/// The option that a message of CLI11 begins with: "--pairs: ..." or "Could not convert: --pairs = ...". A command may
-/// have an option of the main job's name: the innermost that was given is meant.
+/// The option that a CLI11 message begins with: "--pairs: ..." or "Could not convert: --pairs = ...". A command may
+/// have an option with the main job's name: the innermost command given is meant.
 const CLI::Option* OptionOf(const std::vector<const CLI::App*>& commands, std::string message) {
   constexpr std::string_view kNoNumber = "Could not convert: ";
   if (message.starts_with(kNoNumber)) message.erase(0, kNoNumber.size());
@@ -140,7 +140,7 @@ Error WrongNumber(const CLI::Option& option, const std::string& wanted, const st
   return Error(fmt::format("{} must be a {}, not '{}'", Shown(option), wanted, Printable(given)), WithMeaning(option));
 }
 
-/// Of CLI11's "--top: Value abc not in range 1 to 10000", which it also says when the value is not a number.
+/// For CLI11's "--top: Value abc not in range 1 to 10000", which it also prints when the value is not a number.
 std::optional<Error> NotInRange(const CLI::Option& option, const std::string& message) {
   constexpr std::string_view kValue = ": Value ";
   const std::size_t value = message.find(kValue);
@@ -156,7 +156,7 @@ void RefuseWrongValues(const CLI::App& command) {
   for (const CLI::Option* const option : command.get_options()) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
     for (const std::string& value : option->results()) {
-      // CLI11 takes "-5" for a negative number, and no argument is one.
+      // CLI11 takes "-5" for a negative number, but no argument is one.
       if (option->get_positional() && value.size() > 1 && value.front() == '-') throw UnknownOption(command, value);
       if (value.empty()) {
         throw Error(Shown(*option) + " is empty", "give it a value (" + option->get_description() + ")" +
@@ -198,7 +198,7 @@ void RefuseOptionsBeforeCommand(const CLI::App& app, const std::vector<std::stri
 Error UsageError(const CLI::App& app, const CLI::ParseError& error, const ProgramUsage& program) {
   const std::vector<const CLI::App*> commands = GivenCommands(app);
   const CLI::App& command = *commands.back();
-  // What CLI11 did not know comes first: what it complains about is often a consequence.
+  // Words unknown to CLI11 come first: its other complaints are often a consequence.
   for (const CLI::App* const each : commands) {
     const std::vector<std::string> unknown = each->remaining();
     const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with('-'); });
@@ -237,7 +237,7 @@ CLI::Validator OneOf(const std::vector<std::string>& choices) {
   return CLI::Validator(
       [choices](const std::string& given) -> std::string {
         if (std::ranges::find(choices, given) != choices.end()) return "";
-        constexpr std::size_t kFew = 4;  // all of them are read at a glance
+        constexpr std::size_t kFew = 4;  // few enough to read at a glance
         return fmt::format("must be {}, not '{}'{}", Listed(choices), Printable(given),
                            choices.size() > kFew ? DidYouMean(given, choices) : "");
       },

@@ -9,15 +9,16 @@
 
 namespace fa_profile::jobs {
 
-/// Passes on what a run measures, and holds it against what the judge certified.
+/// Passes on a run's measurements, and checks them against what the judge certified.
 class CertifiedSink final : public RecordingSink {
  public:
-  /// `to` outlives it.
+  /// `to` outlives this.
   explicit CertifiedSink(RecordingSink& to) : to_(to) {}
 
   void Commit() override { to_.Commit(); }
 
-  /// "mine@n=4: the measured time 5.1 us is not the certified 11.5 us: ...", a line for each case that does not fit.
+  /// "mine@n=4: the measured time 5.1 us is not the certified 11.5 us: ...", one line for each case that does not
+  /// agree.
   std::vector<std::string> Contradictions() const;
 
  private:

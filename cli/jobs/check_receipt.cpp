@@ -70,7 +70,7 @@ ReceiptCheck CheckReceipt(const ReceiptJob& job) {
   if (any(Judgement::Verdict::kWrong) || any(Judgement::Verdict::kRefused)) {
     return Conclude(ReceiptCheck::kDiffers, "measured again it is what the receipt says, and that is not certified");
   }
-  // Times were compared whatever the driver.
+  // Times were compared, whatever the driver.
   const auto missing = std::ranges::find_if(
       cases, [](const ReceiptLine& line) { return line.result == Result::kNotCompared && line.what != kDriverLine; });
   if (missing != cases.end()) {

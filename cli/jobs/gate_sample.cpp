@@ -53,7 +53,7 @@ std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vec
   std::vector<SampleCase> cases = {{nullptr, {}}};
   std::string reason;
   for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), shapes)) {
-    // A library that is judged is not asked here: that runs its code.
+    // A judged library is not asked here: that would run its code.
     const bool asked = fitted.shape && !IsJudged(*fitted.shape);
     const std::string why_not = asked ? kernel->WhyNot(*fitted.shape) : fitted.why_not;
     if (why_not.empty()) {
@@ -69,7 +69,7 @@ std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vec
 
 constexpr int kWarmup = 5;
 
-// The median is over launches of this one process; what is tested is between processes.
+// The median is over launches of this one process; the test is between processes.
 void AddTimes(nlohmann::json& line, const std::vector<double>& durations_ns, const std::optional<double>& sm_clock_hz) {
   const double seconds = gate::Median(durations_ns) * 1e-9;
   line["duration_seconds"] = seconds;
@@ -79,7 +79,7 @@ void AddTimes(nlohmann::json& line, const std::vector<double>& durations_ns, con
   line["duration_cycles"] = seconds * *sm_clock_hz;
 }
 
-// The judge times the kernel of a library: none of its code runs in this process.
+// The judge times a library's kernel: none of its code runs in this process.
 class JudgedCases {
  public:
   JudgedCases(const GateSampleJob& job, const Device& device) : job_(job), device_(device) {}
@@ -101,7 +101,7 @@ class JudgedCases {
  private:
   static judge::Question Short(judge::Question question) {
     question.draws = kDefaultDrawsOnTheHost;
-    question.calls = 0;  // those of the rounds alone
+    question.calls = 0;  // only those of the rounds
     return question;
   }
 

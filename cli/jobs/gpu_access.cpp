@@ -33,7 +33,7 @@ std::vector<Diagnosis> DiagnoseGpu(int device) {
 }
 
 void ListKernels(const Wanted& wanted, const std::vector<std::string>& paths) {
-  std::vector<LibraryIdentity> libraries;  // all of them before the first line
+  std::vector<LibraryIdentity> libraries;  // all before the first line is printed
   for (const std::string& path : paths) libraries.push_back(AskForIdentity(path));
   for (const Kernel* const kernel : Ladder()) {
     if (!wanted(kernel->id())) continue;

@@ -1,4 +1,4 @@
-// Kernels in Python before the judge.
+// Judges Python kernels.
 #include "judge_python.h"
 
 #include <fmt/format.h>

@@ -20,7 +20,7 @@ judge::Answer AskJudge(const judge::Question& question, const std::string& name,
 judge::Answer JudgeCase(const Kernel& kernel, const Shape& shape, judge::Question question, collect::GpuApi& gpu,
                         ProgressBar& bar) {
   question.library = kernel.origin();
-  // All of them in the library's order: a receipt may have them in another one.
+  // All of them in the library's order: a receipt's order may differ.
   question.parameters = *kernel.Fit(shape).shape->parameters();
   return AskJudge(question, kernel.id() + " " + shape.ToString(), question.library, gpu, bar);
 }

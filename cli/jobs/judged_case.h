@@ -10,29 +10,29 @@
 
 namespace fa_profile::jobs {
 
-/// How often a library's kernel is compared unless the user says otherwise: its reference runs on the CPU.
+/// How often a library's kernel is compared by default: its reference runs on the CPU.
 inline constexpr int kDefaultDrawsOnTheHost = 3;
 
-/// True: the shape is of a library's kernel, whose code runs in the judge's processes.
+/// True: the shape belongs to a library's kernel, whose code runs in the judge's processes.
 bool IsJudged(const Shape& shape);
 
-/// The judge's answer, with a progress bar for `name`; what the kernel printed goes to stderr as that of `origin`.
-/// Throws Error as JudgeKernel() does.
+/// The judge's answer, with a progress bar for `name`; the kernel's output goes to stderr, labelled `origin`. Throws
+/// Error like JudgeKernel().
 judge::Answer AskJudge(const judge::Question& question, const std::string& name, const std::string& origin,
                        collect::GpuApi& gpu, ProgressBar& bar);
 
-/// The same of such a kernel. `question`: its library and parameters are the kernel's.
+/// The same for such a kernel. `question`: its library and parameters are the kernel's.
 judge::Answer JudgeCase(const Kernel& kernel, const Shape& shape, judge::Question question, collect::GpuApi& gpu,
                         ProgressBar& bar);
 
-/// A shorter one, before a recording: a verification alone counts rarer errors. `draws`: of the user.
+/// A shorter question, before a recording: only a verification counts rarer errors. `draws`: the user's.
 judge::Question BeforeRecording(judge::Question question, int draws);
 
-/// A question about one case of a kernel in Python. Throws Error: the program for it is missing.
+/// A question about one case of a Python kernel. Throws Error: the program for it is missing.
 judge::Question PythonQuestion(const PythonOptions& options, const std::string& name, int device);
 
-/// The judge's answer on it. Where it cannot judge the results either, they are those that the kernel's own process
-/// compared.
+/// The judge's answer to it. If it cannot judge the results either, they are those compared by the kernel's own
+/// process.
 judge::Answer JudgePythonCase(const judge::Question& question, const PythonOptions& options, collect::GpuApi& gpu,
                               ProgressBar& bar);
 

@@ -9,14 +9,14 @@
 
 namespace fa_profile::jobs {
 
-/// The runner of the kernel; what the file prints goes to stderr. Throws Error: it does not name a function of a file.
+/// The kernel's runner; the file's output goes to stderr. Throws Error: it does not name a function in a file.
 python::PythonRunner OpenPython(const PythonOptions& options, int device,
                                 const std::atomic<bool>* interrupted = nullptr);
 
-/// Those of --case, or those of the file's that --kernel finds. Throws Error.
+/// Those of --case, or the file's cases that match --kernel. Throws Error.
 std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options);
 
-/// Path of a file in Python that comes with the program: "fa_profile_kernel.py". Throws Error: it is missing.
+/// Path of a Python file bundled with the program: "fa_profile_kernel.py". Throws Error: it is missing.
 std::string PythonProgram(const std::string& name);
 
 }  // namespace fa_profile::jobs

@@ -64,7 +64,7 @@ Correctness Conclude(const VerifyCounts& counts) {
 
 namespace {
 
-// Without a GPU that this program sees, the kernel's own process compares its results.
+// If this program sees no GPU, the kernel's own process compares its results.
 VerifyCounts VerifyInRunner(const python::PythonRunner& runner, const VerifyPythonJob& job,
                             const std::vector<std::string>& cases) {
   constexpr int kDefaultDraws = 10;

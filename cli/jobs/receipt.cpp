@@ -28,8 +28,8 @@ constexpr int kVersion = 3;
 constexpr std::size_t kMostCases = 1000;
 constexpr std::size_t kMostSources = 100'000;
 constexpr std::size_t kMostBursts = 100'000;
-constexpr double kTimeSlack = 0.05;     // of the time: cards of one model and their clocks differ
-constexpr double kCounterSlack = 0.10;  // of the instructions: other inputs are drawn
+constexpr double kTimeSlack = 0.05;     // for the time: cards of one model and their clocks differ
+constexpr double kCounterSlack = 0.10;  // for the instructions: other inputs are drawn
 
 Json CaseJson(const ReceiptCase& one) {
   const Judgement& judged = one.judgement;
@@ -141,7 +141,7 @@ ReceiptLine Line(bool agrees, std::string what, std::string text) {
   return {agrees ? Result::kAgrees : Result::kDiffers, std::move(what), std::move(text)};
 }
 
-// Least and largest of the bursts.
+// Smallest and largest of the bursts.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -236,7 +236,7 @@ void AddMachine(const Device& device, Receipt& receipt) {
 
 Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>& sources) {
   std::error_code ignored;
-  // As Python resolves it: sources are relative to the folder of the file that a link leads to.
+  // Like Python: sources are relative to the folder of the file that a link resolves to.
   const std::filesystem::path file = std::filesystem::weakly_canonical(python::ParsePythonKernel(kernel).file, ignored);
   Receipt receipt;
   receipt.library = std::filesystem::path(kernel).filename();

@@ -15,10 +15,10 @@ namespace fa_profile::jobs {
 struct ReceiptCase {
   std::string kernel;
   std::string shape;  ///< Shape::ToString()
-  std::string seed;   ///< of the draws: 16 hexadecimal digits
+  std::string seed;   ///< seed of the draws: 16 hexadecimal digits
   Verification verification;
   Judgement judgement;
-  bool accepted_weak_tolerance = false;  ///< the tolerance was applied though zeros or a mean pass it
+  bool accepted_weak_tolerance = false;  ///< the tolerance was applied although zeros or a mean pass it
 };
 
 struct Receipt {
@@ -32,11 +32,10 @@ struct Receipt {
   std::vector<ReceiptCase> cases;
 };
 
-/// The library and the tensors' files, as they are now. `tensor_files`: "TENSOR=FILE". Throws Error: one cannot be
-/// read.
+/// The current library and tensor files. `tensor_files`: "TENSOR=FILE". Throws Error: one cannot be read.
 Receipt FilesOf(const std::string& library, const std::vector<std::string>& tensor_files);
-/// Likewise of a kernel in Python, FILE.py:FUNCTION. `sources`: files that it imports, from its folder; those that are
-/// not there are left out.
+/// The same for a Python kernel, FILE.py:FUNCTION. `sources`: files that it imports, from its folder; missing ones are
+/// left out.
 Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>& sources);
 /// With this tool and the date.
 Receipt NewReceipt(Receipt files);
@@ -47,7 +46,7 @@ void RequireReceipt(const Judging& judging, const std::string& receipt, const st
 /// The GPU, its driver and CUDA.
 void AddMachine(const Device& device, Receipt& receipt);
 
-/// docs/receipt.schema.json. A hash of all else shows an edit by hand.
+/// docs/receipt.schema.json. A hash of everything else reveals edits by hand.
 std::string ToJson(const Receipt& receipt);
 /// Throws Error: `name` is not a receipt, is damaged or was edited.
 Receipt ReceiptFromJson(const std::string& text, const std::string& name);
@@ -58,13 +57,13 @@ struct ReceiptLine {
   std::string what;  ///< "library", "mine n=4: time"
   std::string text;
 };
-inline constexpr const char* kDriverLine = "driver";  ///< `what` of a line that stands for no measurement
-/// The files. Other tools, drivers and GPUs are not compared.
+inline constexpr const char* kDriverLine = "driver";  ///< `what` in a line that stands for no measurement
+/// Compares the files. Differences in tool, driver and GPU are ignored.
 std::vector<ReceiptLine> CompareFiles(const Receipt& given, const Receipt& now);
-/// The verdicts, also whether results were the same bits, and on the same GPU model times and counters.
+/// Compares the verdicts, whether results were the same bits, and on the same GPU model times and counters.
 std::vector<ReceiptLine> CompareCases(const Receipt& given, const Receipt& now);
 
-/// Judges the cases of `given`, and adds them and the machine to `now`. Throws Error: also in a build without CUDA.
+/// Judges the cases of `given`, and adds them and the machine to `now`. Throws Error, also in a build without CUDA.
 void MeasureReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now);
 void MeasurePythonReceipt(const ReceiptJob& job, const Receipt& given, Receipt& now);
 

@@ -39,20 +39,20 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// First Ctrl-C: end between two launches. Second: the default, so that a hanging kernel can be left.
+// First Ctrl-C: end between two launches. Second: the default action, to get out of a hanging kernel.
 void OnInterrupt(int signal) {
   interrupted = true;
   (void)std::signal(signal, SIG_DFL);
 }
 
-// What came of a case before it is measured.
+// What is known about a case before it is measured.
 struct Looked {
   CaseCheck check;
   std::optional<Judgement> judgement;
 };
 using LookedAt = std::map<std::pair<const Kernel*, std::string>, Looked>;  // by kernel and shape
 
-// The kernels of libraries. It comes before all else that uses counters: the judge's witness needs them.
+// Judges the libraries' kernels, before anything else uses counters: the judge's witness needs them.
 LookedAt JudgeLibraries(const KernelSelection& selection, const LadderJob& job, collect::GpuApi& gpu,
                         ProgressBar& bar) {
   LookedAt judged;
@@ -70,7 +70,7 @@ LookedAt JudgeLibraries(const KernelSelection& selection, const LadderJob& job, 
   return judged;
 }
 
-// Without a verification, as asked for, a library runs in this process at once.
+// With verification turned off, a library runs in this process at once.
 Looked LookAt(const Kernel& kernel, const Shape& shape, const LadderJob& job, const LookedAt& judged,
               ProgressBar& bar) {
   if (job.calls.draws == 0) {
@@ -91,10 +91,10 @@ collect::Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
   };
 }
 
-// A shape that no kernel takes is an error before anything runs. Libraries are not asked: that runs their code.
+// A shape that no kernel accepts is an error before anything runs. Libraries are not asked: that would run their code.
 void RequireShapes(const KernelSelection& selection, const std::vector<Shape>& shapes) {
   for (const Shape& shape : shapes) {
-    // Parameters concern libraries, which are the last.
+    // Parameters concern libraries, which come last.
     std::vector<const Kernel*> kernels = selection.kernels();
     if (shape.parameters() != nullptr) std::ranges::reverse(kernels);
     std::string reason;
@@ -108,7 +108,7 @@ void RequireShapes(const KernelSelection& selection, const std::vector<Shape>& s
   }
 }
 
-// What a first launch sets up (cuBLAS has a handle to make) cannot be captured in a graph.
+// Setup in a first launch (cuBLAS has to make a handle) cannot be captured in a graph.
 void LaunchUnverified(const Kernel& kernel, const Shape& shape) {
   kernel.MakeWorkload(shape, /*seed=*/1)->Launch(nullptr);
   if (collect::DeviceStillWorks()) return;
@@ -116,7 +116,7 @@ void LaunchUnverified(const Kernel& kernel, const Shape& shape) {
               "leave it out with --kernel, or find the cause with fa-profile verify --kernel " + kernel.id());
 }
 
-// Writes what a verification gave. False: the kernel is not to be measured.
+// Writes the verification's result. False: the kernel is not to be measured.
 bool WriteVerification(const Case& entry, Looked looked, collect::CollectRun& run, ProgressBar& bar) {
   Verification& verification = looked.check.verification;
   verification.case_id = entry.id;
@@ -134,8 +134,8 @@ bool WriteVerification(const Case& entry, Looked looked, collect::CollectRun& ru
   return false;
 }
 
-// The cases to measure: every kernel at every shape that it takes, unless it is wrong. The result of its verification
-// is in the recording.
+// The cases to measure: every kernel at every shape that it accepts, unless it is wrong. Verification results go to the
+// recording.
 std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, const LadderJob& job,
                                               const LookedAt& judged, collect::CollectRun& run, ProgressBar& bar,
                                               int& wrong) {
@@ -153,7 +153,7 @@ std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, 
     }
     const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape, looked.check.work};
     run.sink.Write(entry);
-    if (job.calls.draws == 0) {  // the recording tells that the case was not verified
+    if (job.calls.draws == 0) {  // the recording says that the case was not verified
       run.sink.Commit();
       LaunchUnverified(*kernel, shape);
     } else if (!WriteVerification(entry, looked, run, bar)) {
@@ -178,7 +178,7 @@ void MeasureCalls(collect::CollectRun& run, const std::vector<collect::PendingCa
   });
 }
 
-// What was measured until then. The first error is the one to report.
+// Writes what was measured until then. The first error is the one to report.
 void WriteAfterError(collect::PhaseCollector& phases) noexcept {
   try {
     phases.Close();
@@ -237,7 +237,7 @@ bool RunLadder(const LadderJob& job, const Report& report) {
   std::optional<collect::PhaseCollector> phases;
   if (WantsPhases(job.metrics)) phases.emplace(run, DisassemblerOrStacks(losses));
 
-  // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
+  // Correctness of everything comes first: nothing is measured before, so an error here loses no measurement.
   int wrong = 0;
   const std::vector<collect::PendingCase> cases = VerifyCases(selection, job, judged, run, bar, wrong);
   if (cases.empty() && wrong == 0) {
@@ -248,7 +248,7 @@ bool RunLadder(const LadderJob& job, const Report& report) {
     if (phases) {
       collect::CollectTogether(*gpu, cases, "none",
                                [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Measure(jobs); });
-      phases->Close();  // before the range profiler comes
+      phases->Close();  // the range profiler needs this
     }
     MeasureCalls(run, cases, job, set.metrics);
   } catch (...) {

@@ -27,7 +27,7 @@ namespace {
 // Classes measured without --top.
 constexpr int kMostClassesByShare = 50;
 
-// While it lives, std::cout writes to stderr: stdout is the program's, and another program may read it.
+// While it exists, std::cout writes to stderr: stdout is the program's, and another program may read it.
 class ReportOnStderr {
  public:
   ReportOnStderr() : stdout_(std::cout.rdbuf(std::cerr.rdbuf())) {}
@@ -39,16 +39,16 @@ class ReportOnStderr {
   std::streambuf* stdout_;
 };
 
-// As a shell has it: the program's own, or 128 and the signal.
+// As in a shell: the program's own, or 128 plus the signal.
 int ExitCodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-// In a spool a recording gets its name when it is finished and reported: the exporter takes what ends in ".fap" at
-// once.
+// In a spool a recording gets its name when it is finished and reported: the exporter takes anything that ends in
+// ".fap" at once.
 constexpr std::string_view kUnlisted = ".new";
 
 std::string Unlisted(const std::string& path) { return path.substr(0, path.rfind(".fap")) + std::string(kUnlisted); }
 
-// The name to have: of ".new.4711", which the library makes of it for a later process, ".4711.fap".
+// The final name: ".4711.fap" for ".new.4711", which the library derives from it for a later process.
 std::string Listed(const ProgramJob& job, const std::string& path) {
   if (!job.in_spool || store::IsPart(path)) return path;
   const std::size_t at = path.rfind(kUnlisted);
@@ -70,7 +70,7 @@ void NoticeOfRunning(const ProgramJob& job, const inject::InjectedEnd::Running& 
                      name == running.recording ? "" : " (rename it to " + name + " for the exporter)"));
 }
 
-// Python loads the sitecustomize.py of the first folder on PYTHONPATH that has one.
+// Python loads sitecustomize.py from the first folder on PYTHONPATH that has one.
 void HookTorchModules() {
   constexpr const char* kPath = "PYTHONPATH";
   std::string folders = std::filesystem::path(PythonProgram("torch_modules/sitecustomize.py")).parent_path().string();
@@ -85,7 +85,7 @@ void HookTorchModules() {
 int RunProgram(const ProgramJob& job, const Report& report) {
   RequireGpu("profiling a program");
   const MetricSet set = WantedMetrics(job.metrics, collect::OpenDevice(0));
-  collect::ReleaseDevice();  // for the program, which uses it alone
+  collect::ReleaseDevice();  // leaves the device to the program alone
   inject::InjectPlan plan = PlanOf(job.metrics, set, job.replay, job.file.command_line);
   plan.replay = job.replay == "kernel"   ? inject::ProgramReplay::kKernel
                 : job.replay == "spread" ? inject::ProgramReplay::kSpread
@@ -101,7 +101,7 @@ int RunProgram(const ProgramJob& job, const Report& report) {
   plan.from_start = job.time.from_start;
   if (job.launches.top > 0 || !job.launches.nvtx_pattern.empty()) plan.least_share_ratio = 0.0;
   plan.max_classes = job.launches.top > 0 ? job.launches.top : kMostClassesByShare;
-  // Without counters only when asked for; CUPTI's replay would be sampled with the program's own launches.
+  // Without counters only when requested; CUPTI's replay would be sampled with the program's own launches.
   plan.phases = plan.replay == inject::ProgramReplay::kSpread
                     ? WantsPhases(job.metrics)
                     : plan.replay == inject::ProgramReplay::kNone && job.metrics.phases == "on";

@@ -1,4 +1,4 @@
-// A kernel in Python: verified and timed by its runner, measured as a program of calls.
+// A Python kernel: verified and timed by its runner, measured as a program that makes calls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 namespace fa_profile::jobs {
 namespace {
 
-// A call is measured for so long, and until its counters are taken. Phases are sampled in the rest.
+// A call is measured for this long, and until its counters are taken. Phases are sampled in the rest.
 constexpr double kCallSeconds = 3.0;
 // Kernels of a call whose counters are measured.
 constexpr int kMostKernels = 50;
@@ -50,7 +50,8 @@ inject::InjectPlan CallPlan(const PythonJob& job, const MetricSet& set) {
   return plan;
 }
 
-// As long as no program runs with the injected library: RunInjected() passes signals on, and then has the defaults.
+// Only while no program runs with the injected library: RunInjected() passes signals on, and then restores the
+// defaults.
 void EndPythonOnSignals() {
   for (const int signal : {SIGINT, SIGTERM}) (void)std::signal(signal, [](int) { python_interrupted = true; });
 }
@@ -61,7 +62,7 @@ Recording LoadWhole(const std::string& path) {
   return store::RecordingReader(path).Load(whole);
 }
 
-// Calls a case in a process with the injected library. The runner's error tells more than that of the run.
+// Calls a case in a process with the injected library. The runner's error says more than the run's.
 void MeasureCalls(const python::PythonRunner& runner, const inject::InjectPlan& wanted,
                   python::MeasuredCase& measured) {
   const PrivateFolder folder;
@@ -91,7 +92,7 @@ bool IsMeasured(const python::MeasuredCase& one) {
   return !refused && (!one.verification || one.verification->correct());
 }
 
-// All cases, with what is wrong with them.
+// All cases, with whatever is wrong with them.
 std::vector<python::MeasuredCase> JudgePython(const std::vector<std::string>& cases, const PythonJob& job,
                                               const Device& device, ProgressBar& bar) {
   std::vector<python::MeasuredCase> measured;
@@ -109,7 +110,7 @@ std::vector<python::MeasuredCase> JudgePython(const std::vector<std::string>& ca
   return measured;
 }
 
-// What was measured in the kernel's process must fit what the judge certified. False: of a case it does not.
+// Measurements in the kernel's process must agree with what the judge certified. False: one case does not.
 bool FitJudgements(const Recording& recording) {
   bool fit = true;
   for (const Judgement& judgement : recording.judgements) {
@@ -171,12 +172,12 @@ bool RunPython(const PythonJob& job, const Report& report) {
   const Device device = collect::OpenDevice(job.device);
   const MetricSet set = WantedMetrics(job.metrics, device);
   const std::string path = OutputPath(job.file);
-  store::RecordingWriter writer(path, job.file.overwrite);  // an error in it comes before any measurement
+  store::RecordingWriter writer(path, job.file.overwrite);  // so that its errors come before any measurement
 
   ProgressBar bar;
   const inject::InjectPlan plan = CallPlan(job, set);
   std::vector<python::MeasuredCase> measured = JudgePython(cases, job, device, bar);
-  collect::ReleaseDevice();  // for the kernel's process
+  collect::ReleaseDevice();  // leaves it to the kernel's process
   const bool wrong = !std::ranges::all_of(measured, IsMeasured);
   TimePython(runner, job, bar, measured);
   MeasurePython(runner, plan, bar, measured);

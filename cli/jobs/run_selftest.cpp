@@ -82,7 +82,7 @@ Session SelftestSession(const SelftestJob& job) {
   return session;
 }
 
-// Measures into the writer.
+// Measures, writing to the writer.
 std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels, const SelftestJob& job,
                               store::RecordingWriter& writer) {
   const collect::Disassembler disassembler = RequireDisassembler();
@@ -95,7 +95,7 @@ std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels,
   const std::unique_ptr<collect::GpuApi> gpu =
       collect::OpenGpuApi(device, /*flush_cache=*/false, collect::PlanCacheFolder());
   collect::CollectRun run{device, *gpu, writer, 1, ShowOn(bar)};
-  // Before the first kernel is loaded, also before those that clock the truth.
+  // Before the first kernel is loaded, including those that clock the truth.
   std::optional<collect::PhaseCollector> phases(std::in_place, run, disassembler);
   std::vector<Prepared> prepared;
   for (const SelftestKernel* const kernel : kernels) {
@@ -106,7 +106,7 @@ std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels,
   }
   phases->Collect(Jobs(prepared, true, false));
   phases->Collect(Jobs(prepared, false, true), /*sample=*/false);
-  phases.reset();  // before the range profiler comes
+  phases.reset();  // the range profiler needs this
   collect::CollectOptions collect;
   collect.metrics = Counters(prepared);
   collect.warmup_launches = 1;

@@ -12,25 +12,25 @@
 
 namespace fa_profile::jobs {
 
-/// What runs of the ladder, of a program and of the selftest share.
+/// Code shared by runs of the ladder, of a program and of the selftest.
 
 MetricSet WantedMetrics(const MetricChoice& choice, const Device& device);
 
-/// What every process under injection gets: the session, the metrics and the cache of plans.
+/// Settings for every process under injection: the session, the metrics and the cache of plans.
 inject::InjectPlan PlanOf(const MetricChoice& choice, const MetricSet& set, const std::string& replay_mode,
                           const std::string& command_line);
 
-/// Of --phases: "auto" is on for the sets full, detailed and phases.
+/// The value of --phases: "auto" is on for the sets full, detailed and phases.
 bool WantsPhases(const MetricChoice& choice);
 
 /// -o, or "fa-profile-<UTC time>.fap".
 std::string OutputPath(const RecordingFile& file);
 
-/// Reads machine code with nvdisasm; absent where that is missing.
+/// Reads machine code with nvdisasm; absent if it is missing.
 std::optional<collect::Disassembler> FindDisassembler();
 
-/// Disassembles what the finished recording sampled. A recording without instructions is better than none: an error is
-/// a notice.
+/// Disassembles what the finished recording sampled. A recording without instructions is better than none, so errors
+/// are only notices.
 void AddInstructions(const std::string& recording);
 
 /// Shows a collector's progress. `bar` outlives it.

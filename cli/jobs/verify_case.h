@@ -10,11 +10,11 @@
 
 namespace fa_profile::jobs {
 
-/// What came of a kernel at a shape.
+/// The outcome for a kernel at a shape.
 struct CaseCheck {
-  std::string why_not;  ///< it does not take the shape, for this reason; empty: it was verified
+  std::string why_not;  ///< why it does not accept the shape; empty: it was verified
   Verification verification;
-  Work work{};  ///< of a call, as its library counts it
+  Work work{};  ///< per call, as counted by its library
 };
 
 /// The inputs that a kernel is verified with.

@@ -37,7 +37,7 @@ namespace {
 
 constexpr int kDefaultDraws = 100;
 
-// What to verify a kernel at, and how often.
+// A kernel with the shape to verify it at, and how often.
 struct ToVerify {
   const Kernel* kernel;
   FittedShape fitted;
@@ -46,7 +46,7 @@ struct ToVerify {
 
 bool HasParameters(const FittedShape& fitted) { return fitted.shape && IsJudged(*fitted.shape); }
 
-// The kernels that take attention shapes, at those of the suite.
+// Adds the kernels that take attention shapes, at the suite's shapes.
 void AddSuite(const KernelSelection& selection, int draws, std::vector<ToVerify>& cases) {
   for (const SuiteShape& entry : CorrectnessSuite()) {
     for (const Kernel* const kernel : selection.kernels()) {
@@ -95,7 +95,7 @@ judge::Question QuestionOf(const VerifyJob& job, int draws) {
   return question;
 }
 
-// Of what a library launches; none where all is on one stream.
+// Kernels that a library launches; none if all are on one stream.
 std::vector<std::string> KernelsOnStreams(const std::function<void()>& calls) {
   std::set<std::pair<std::uint32_t, std::string>> kernels;
   std::set<std::uint32_t> streams;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBegin = "watch-";
 
-/// 12 of "watch-0012.fap" and of "watch-0012.fap.part"; 0 of other names.
+/// 12 for "watch-0012.fap" and "watch-0012.fap.part"; 0 for other names.
 int NumberOf(const std::string& name) {
   int number = 0;
   if (!name.starts_with(kBegin)) return 0;
@@ -84,7 +84,7 @@ class Watcher {
   }
 
  private:
-  /// Absent: there is no recording, with a line on stderr, or the file is another by now, which Wait() reports.
+  /// Absent: there is no recording (with a line on stderr), or the file has changed again, which Wait() reports.
   std::optional<Measured> MeasureOnce() {
     std::optional<PrivateFolder> temporary;
     if (options_.folder.empty()) temporary.emplace();

@@ -24,7 +24,7 @@ DASHBOARDS = pathlib.Path(__file__).resolve().parent.parent
 ROOT = DASHBOARDS.parent
 HOST = "127.0.0.1"
 START_SECONDS = 300  # for a server to answer: on a busy machine it takes long, and one that ends is noticed at once
-# What a page may hold, as the configuration says that we give to everybody.
+# Limits of a page, from the configuration that we give to everybody.
 LIMITS = {
     name: int(value) if value.isdigit() else value
     for name, value in re.findall(

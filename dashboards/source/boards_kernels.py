@@ -210,7 +210,7 @@ def phases():
     )
     now, then = fleet_share.replace("@", ""), fleet_share.replace("@", " offset $since")
     base = "avg by (kernel, phase) (faprof_baseline_phase_ratio{*}@)"
-    # What moved most; where there is no past, what is farthest from the baseline; without one, what is largest.
+    # Those that changed most; without a past, farthest from the baseline; without a baseline, the largest.
     end, past, base_end = (
         text.replace("@", f"{offset} @ end()")
         for text, offset in ((fleet_share, ""), (fleet_share, " offset $since"), (base, ""))

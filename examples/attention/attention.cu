@@ -1,4 +1,4 @@
-// Attention forward in bf16 for sequences of different lengths, packed one behind the other (varlen), with fewer heads
+// Attention forward in bf16 for sequences of different lengths, packed one after the other (varlen), with fewer heads
 // of keys and values than of queries (GQA), causal or not.
 //   q, o: (tokens, heads, head_dim); k, v: (tokens, kv_heads, head_dim); cu_seqlens: first token of each sequence
 //   fa-profile --kernel-lib attention.so --kernel varlen_gqa --shape tokens=4096,batch=8,causal=1
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kThreads) VarlenAttention(Arguments args) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int head = static_cast<int>(blockIdx.y);
-  // Blocks are counted through the tiles of all sequences; those behind the last have nothing to do.
+  // Blocks are counted through the tiles of all sequences; those after the last have nothing to do.
   int tile = static_cast<int>(blockIdx.x);
   int sequence = 0;
   int begin = 0;

@@ -32,7 +32,7 @@ struct alignas(32) Stage {
   Bf16 b[kDepth * kRowOfB];
 };
 
-// What lies outside of the matrices is zero.
+// Elements outside of the matrices are zero.
 __device__ __forceinline__ void load_tiles(Stage& stage, const Bf16* a, const Bf16* b, int m, int n, int k, int row,
                                            int col, int depth) {
 #pragma unroll 4  // all of it at once needs more registers than there are

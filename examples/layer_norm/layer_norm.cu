@@ -37,7 +37,7 @@ __device__ __forceinline__ float mean_of_row(const __half* x, int cols, float (&
   return SumOfBlock(sum, partial) / static_cast<float>(cols);
 }
 
-// In a second pass over the row, which L1 holds by then: the difference of two large sums would lose digits.
+// In another pass over the row, which is in L1 now: the difference of two large sums would lose digits.
 __device__ __forceinline__ float variance_of_row(const __half* x, int cols, float mean, float (&partial)[kWarps]) {
   float sum = 0.0F;
   for (int col = static_cast<int>(threadIdx.x); col < cols; col += kThreads) {

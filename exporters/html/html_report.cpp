@@ -25,7 +25,7 @@ std::string TitleOf(const char* what, const Device& device) {
   return device.name.empty() ? title : title + " \u00B7 " + SafeLine(device.name, kMostCharacters);
 }
 
-/// The listings without their instructions: what the page knows before code is looked at.
+/// The listings without their instructions: what the page knows before code is opened.
 std::vector<InstructionListing> HeadsOf(const std::vector<InstructionListing>& listings) {
   std::vector<InstructionListing> heads;
   for (const InstructionListing& listing : listings) heads.push_back({listing.code, {}, listing.of_instructions});

@@ -26,7 +26,7 @@ std::string Base64(std::string_view bytes) {
   return text;
 }
 
-/// As a content security policy names an inline text: 'sha256-...'.
+/// The name of an inline text in a content security policy: 'sha256-...'.
 std::string PolicyHash(std::string_view text) {
   const std::string hex = Sha256(text);
   std::string bytes;
@@ -36,7 +36,7 @@ std::string PolicyHash(std::string_view text) {
   return "'sha256-" + Base64(bytes) + "'";
 }
 
-/// JSON as it may be inside of an HTML element: these characters are in strings alone, where JSON takes them so too.
+/// Escapes JSON for use inside an HTML element: these characters occur only in strings, where JSON accepts the escapes.
 std::string EscapeForHtml(std::string_view json) {
   std::string safe;
   safe.reserve(json.size());

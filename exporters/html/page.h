@@ -7,7 +7,7 @@
 
 namespace fa_profile::exporters {
 
-/// A file of exporters/html/view/, compiled in by cmake/embed_texts.cmake, in the order of CMakeLists.txt.
+/// A file in exporters/html/view/, compiled in by cmake/embed_texts.cmake, in the order of CMakeLists.txt.
 struct EmbeddedText {
   std::string_view id;
   std::string_view text;
@@ -18,10 +18,10 @@ std::span<const EmbeddedText> HtmlViewTexts();
 struct PageDocument {
   std::string id;
   std::string json;
-  bool packed = false;  ///< `json` is packed by Pack(): read when it is looked at
+  bool packed = false;  ///< `json` is packed by Pack(): read when it is opened
 };
 
-/// The whole page. `title`: of its tab.
+/// The whole page. `title`: for its tab.
 std::string HtmlPage(const std::string& title, const std::vector<PageDocument>& documents);
 
 /// JSON without the white space between its tokens.

@@ -37,7 +37,7 @@ std::optional<double> Metric(const std::map<std::string, double>& metrics, const
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Behind a label that is not the whole name: other names get other labels, the same ones in every run.
+// Follows a label that is not the whole name: other names get other labels, the same ones in every run.
 std::string HashMark(std::string_view name) {
   std::array<char, 8> mark{};
   (void)std::snprintf(mark.data(), mark.size(), "~%04x", static_cast<unsigned>(Fnv1a(name) >> 48U));
@@ -87,7 +87,7 @@ void AddDurations(const TimingsByCase& timings, const ProfileEntry& entry, Shape
   }
 }
 
-// Of a launch class all launches and their time; its timings are a sample, by which they are put into buckets.
+// For a launch class all launches and their time; its timings are a sample, which decides the buckets.
 void AddUse(const TimingsByCase& timings, const ProfileEntry& entry, ShapeTotals& totals) {
   const auto launches = static_cast<double>(entry.use->launches);
   const double seconds = static_cast<double>(entry.use->total_ns) * 1e-9;
@@ -150,15 +150,15 @@ void Describe(const Recording& recording, const ProfileEntry& entry, KernelTotal
   }
 }
 
-// The seconds of a call, to find the costliest of a kernel's shapes and to weigh them.
+// The time of a call in seconds, to find the costliest of a kernel's shapes and to weigh them.
 std::optional<double> Cost(const ProfileEntry& entry) {
   if (entry.timing) return entry.timing->median_ns * 1e-9;
   return Metric(entry.metrics, "replay_duration_seconds");
 }
 
-// Sums of time, which ToRatios() turns into shares: a shape weighs as much as a call of it takes.
+// Sums of time, which ToRatios() turns into shares: a shape weighs as much as one of its calls takes.
 void AddPhaseTimes(const ProfileEntry& entry, ShapeTotals& shape) {
-  constexpr double kUnknown = 1e-12;  // next to nothing compared with a shape of known cost
+  constexpr double kUnknown = 1e-12;  // negligible compared with a shape of known cost
   for (const PhaseEntry& phase : entry.phases->phases) {
     const double share = Metric(phase.metrics, "phase_time_ratio").value_or(0);
     shape.phase_ratios[PhaseLabel(phase.name)] += share * Cost(entry).value_or(kUnknown);
@@ -174,7 +174,7 @@ void ToRatios(std::map<std::string, double>& times) {
 
 bool IsOfProgram(const ProfileEntry& entry) { return entry.origin == "program" && !entry.launches.empty(); }
 
-// With everything that tells it from another kernel.
+// Includes everything that distinguishes it from another kernel.
 const std::string& FullName(const ProfileEntry& entry) {
   return IsOfProgram(entry) ? entry.launches.front().kernel_name : entry.kernel;
 }
@@ -203,8 +203,8 @@ Totals Contribution(const Recording& recording, const Profile& profile) {
   gpu.uuid = recording.device.uuid;
   TimingsByCase timings;
   for (const Timing& timing : recording.timings) timings.emplace(std::pair(timing.case_id, timing.part), &timing);
-  std::map<std::string, std::set<std::string>> names;  // that have the label
-  std::map<std::string, std::optional<double>> cost;   // of the entry that describes the kernel
+  std::map<std::string, std::set<std::string>> names;  // names that have the label
+  std::map<std::string, std::optional<double>> cost;   // cost of the entry that describes the kernel
   for (const ProfileEntry& entry : profile.entries) {
     if (!entry.part.empty() && entry.shape) continue;  // parts are phases of their call
     const std::string label = KernelLabel(entry);

@@ -22,7 +22,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// Fills families of the table, and keeps each GPU within its limit of series: the first ones set stay.
+/// Fills families of the table, keeping each GPU within its limit of series: those set first stay.
 class Builder {
  public:
   Builder() {
@@ -96,7 +96,7 @@ class Builder {
   struct Row {
     MetricFamily family;
     std::vector<std::string> labels;
-    std::string old_name;  // under which it is on the page too; empty: none
+    std::string old_name;  // second name on the page; empty: none
   };
 
   // A family or label outside the table is a bug of this file.
@@ -252,7 +252,7 @@ std::vector<ShownKernel> ShownKernels(const PageInput& input) {
   return kernels;
 }
 
-// The most needed first: the limit cuts the end.
+// In order of importance: the limit cuts the end.
 void SetTotals(const PageInput& input, Builder& page) {
   const std::vector<ShownKernel> kernels = ShownKernels(input);
   for (const auto set : {SetGauges, SetKernelSums, SetShapes, SetPhaseRatios, SetPhases, SetStalls}) {
@@ -343,7 +343,8 @@ Families MakeFamilies(const PageInput& input) {
   if (input.gate != nullptr) SetGate(*input.gate, page);
   if (input.totals != nullptr) SetTotals(input, page);
   if (input.collector != nullptr) {
-    page.Set("faprof_exporter_series", {}, static_cast<double>(page.series() + 2));  // itself included, by both names
+    page.Set("faprof_exporter_series", {}, static_cast<double>(page.series() + 2));  // including itself, under both
+                                                                                     // names
   }
   return page.Finish();
 }

@@ -29,8 +29,8 @@ std::string Cut(std::string_view& text, char separator) {
   return lower;
 }
 
-/// The weight (RFC 9110, 12.4.2) that a header like Accept gives the first of `names` that it has: 0 to 1. The greatest
-/// counts when a name is repeated. 0 when the header has none of the names, and for an invalid weight.
+/// The weight (RFC 9110, 12.4.2) that a header like Accept gives the first of `names` in it: 0 to 1. The greatest
+/// counts if a name is repeated. 0 if the header has none of the names, and for an invalid weight.
 double Quality(std::string_view header, std::initializer_list<std::string_view> names) {
   std::map<std::string, double> qualities;
   while (!header.empty()) {

@@ -15,7 +15,7 @@
 namespace fa_profile::prom {
 namespace {
 
-constexpr double kNoise = 0.01;  // half the width of a GPU's own deviation, of a value
+constexpr double kNoise = 0.01;  // relative; half the width of a GPU's own deviation
 
 // splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators), as a hash of where and what.
 double Deviation(std::uint64_t seed) {
@@ -71,8 +71,8 @@ void SlowPhase(KernelTotals& kernel, const KernelTotals& measured, const std::st
   }
 }
 
-// What NVML would report. Clocks, temperature and power are the recording's; the shares of time follow from its cycles;
-// the rest are an H200's.
+// What NVML would report. Clocks, temperature and power come from the recording; the shares of time follow from its
+// cycles; the rest is an H200's.
 GpuReading Simulated(GpuReading reading, const Totals::Gpu& measured, double busy, double runs, double interval) {
   double tensor = 0;
   double active = 0;
@@ -156,7 +156,7 @@ Families SimulatedFleet::At(int host, double now, const Baseline* baseline) cons
     device.uuid = "GPU-simulated-" + std::to_string(host) + "-" + std::to_string(index);
     if (device.power_watts)
       *device.power_watts *= 1 + 0.03 * Deviation(Seed(host, index, "power") + static_cast<std::uint64_t>(now / 15));
-    if (outlier) device.temperature_celsius = 87;  // as hot as one that is throttled for it
+    if (outlier) device.temperature_celsius = 87;  // as hot as a GPU that is throttled for heat
     if (device.sm_clock_hz) *device.sm_clock_hz /= outlier ? kOutlierSlowdown : 1.0;
     device.throttled = {{"sw_power_cap", false}, {"hw_slowdown", false},    {"sw_thermal", outlier},
                         {"hw_thermal", false},   {"hw_power_brake", false}, {"sync_boost", false}};

@@ -65,14 +65,14 @@ struct Writer {
     for (auto& [key, value] : values) Fields(Writer{object[key]}, value);
   }
   void operator()(const char* name, std::map<std::string, double>& values) const { json[name] = values; }
-  // A field that states of version 0.1.0 lack.
+  // A field missing from states of version 0.1.0.
   template <typename Value>
   void Added(const char* name, const Value& value) const {
     json[name] = value;
   }
 };
 
-// get<double>() takes true for 1.
+// get<double>() reads true as 1.
 double Number(const Json& value) {
   if (!value.is_number()) throw Error("'" + value.dump() + "' must be a number");
   return value.get<double>();
@@ -106,7 +106,7 @@ struct Reader {
   }
 };
 
-// States of 0.1.0 have gauges by their old names.
+// States from 0.1.0 have the old names of gauges.
 void UsePresentNames(std::map<std::string, double>& gauges) {
   std::map<std::string, double> renamed;
   for (const auto& [name, value] : gauges) renamed[PresentNameOf(name)] = value;

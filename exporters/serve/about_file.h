@@ -6,7 +6,7 @@
 
 namespace fa_profile::serve {
 
-/// What `call` returns; an Error that it throws names the file that it is about.
+/// Returns the result of `call`; an Error that it throws gets the file's name.
 template <typename Call>
 auto AboutFile(const std::string& path, const Call& call) {
   try {

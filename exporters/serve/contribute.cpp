@@ -22,16 +22,16 @@ namespace {
 
 // More than the recording of a sane run needs; the bundled one takes 0.2 s and 68 MB.
 [[maybe_unused]] constexpr rlim_t kMostMemoryBytes = rlim_t{4} << 30U;
-// Shorter than the time in which a service manager expects the exporter to end.
+// Shorter than the time that a service manager gives the exporter to end.
 constexpr unsigned kMostSeconds = 20;
 
-// The name of this process's stdin, by which SQLite can open it.
+// The name of this process's stdin, which SQLite can open.
 constexpr const char* kStdin = "/proc/self/fd/0";
 
 }  // namespace
 
 void PrintContribution(std::ostream& out) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadow memory takes terabytes of addresses
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory takes terabytes of addresses
   const rlimit memory{kMostMemoryBytes, kMostMemoryBytes};
   (void)setrlimit(RLIMIT_AS, &memory);
 #endif
@@ -44,7 +44,7 @@ void PrintContribution(std::ostream& out) {
     answer["totals"] = nlohmann::json::parse(prom::ToJson(totals));
     answer["sha256"] = Sha256OfFile(kStdin);
   } catch (const Error& error) {
-    // The exporter has the recording's name, and puts it in front of the message.
+    // The exporter knows the recording's name, and puts it in front of the message.
     answer = {{"error", Replaced(error.message(), kStdin, "it")}};
   } catch (const std::bad_alloc&) {
     answer = {{"error", "reading it takes more than 4 GiB of memory"}};

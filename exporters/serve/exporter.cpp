@@ -19,7 +19,8 @@ namespace {
 
 // Intervals without a collection after which the exporter is not ready.
 constexpr double kMissed = 3;
-// Collections in which the page shows a series that is new or was hidden with its old value: each must be scraped once.
+// Number of collections in which the page shows a new or formerly hidden series with its old value: each must be
+// scraped once.
 constexpr double kHeldCollections = 4;
 
 double Seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }

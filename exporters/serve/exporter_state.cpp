@@ -25,10 +25,10 @@ constexpr int kStateVersion = 3;  // 2: gauges faprof_collector_*; 1: without ph
 
 constexpr int kMostAside = 10;  // refused states that are kept
 
-// Far more than 20,000 hashes and the kernels of 64 GPUs take.
+// Far more than needed for 20,000 hashes and the kernels of 64 GPUs.
 constexpr std::size_t kMostStateBytes = kLargestJson;
 
-// The file is whole, but this version cannot read it.
+// The file is intact, but this version cannot read it.
 struct NewerState {};
 
 constexpr std::pair<const char*, double ExporterState::*> kNumbers[] = {
@@ -103,7 +103,7 @@ StateFolder::StateFolder(const std::string& folder)
   std::error_code error;
   fs::create_directories(folder, error);
   lock_.Hold();
-  // What an exporter that was killed while it saved has left.
+  // Left by an exporter that was killed while saving.
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     std::error_code ignored;

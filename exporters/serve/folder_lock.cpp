@@ -16,7 +16,7 @@ namespace fa_profile::serve {
 FolderLock::FolderLock(std::string folder, const char* what, const char* option)
     : folder_(std::move(folder)), path_(folder_ + "/exporter.lock"), what_(what), option_(option) {}
 
-// The file that is locked is the one that another exporter would find.
+// Whether the locked file is the one that another exporter would find.
 bool FolderLock::IsHeld() const {
   struct stat held {};
   struct stat found {};

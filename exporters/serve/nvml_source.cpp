@@ -22,7 +22,7 @@ struct Gpus {
 std::string CollectGpus(Gpus& gpus, Collection& collection) {
   collection.host = gpus.reader.Latest();
   const HostReading& host = collection.host;
-  // A GPU that never gave GPM may not have it: that is logged once, and the source lacks nothing.
+  // A GPU that never gave GPM may not have it: that is logged once, and is not reported as missing.
   if (host.gpm) {
     gpus.had_gpm = true;
     collection.Works("gpm");

@@ -47,7 +47,7 @@ std::string GatewayUrl(CURL* curl, const std::string& gateway) {
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parts(curl_url(), curl_url_cleanup);
   const auto part = [&](CURLUPart which, unsigned flags) {
     char* value = nullptr;
-    (void)curl_url_get(parts.get(), which, &value, flags);  // leaves null an absent part
+    (void)curl_url_get(parts.get(), which, &value, flags);  // leaves an absent part null
     const std::unique_ptr<char, decltype(&curl_free)> owner(value, curl_free);
     return std::string(value == nullptr ? "" : value);
   };

@@ -22,7 +22,7 @@
 namespace fa_profile::serve {
 namespace {
 
-// The text of a log line. Names and contents of files in the spool come from others: they must not forge lines.
+// The text of a log line. File names and contents in the spool come from others: they must not forge lines.
 class PrintableText : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& line) override {
@@ -59,7 +59,7 @@ std::pair<std::string, std::uint16_t> ParseListen(const std::string& text) {
   return {address, port};
 }
 
-// What recordings add must survive this process. Without a spool all sums are of this process.
+// What recordings add must survive this process. Without a spool all sums belong to this process.
 Ledger SumsOf(const ServeOptions& options) {
   if (options.spool.empty()) return {};
   return Ledger(options.state.empty() ? DefaultStateFolder() : options.state);
@@ -73,7 +73,7 @@ sigset_t EndSignals() {
   return signals;
 }
 
-// True when a signal that ends the program came before the time was over.
+// True if a signal to end the program arrived within the time.
 bool WaitForEnd(const sigset_t& signals, double seconds) {
   const double whole = std::floor(std::max(0.0, seconds));
   timespec time{};
@@ -97,8 +97,8 @@ void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
   spdlog::set_default_logger(spdlog::stderr_color_mt("fa-profile"));
   spdlog::set_formatter(LogFormat());
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed log must not end the exporter
-  (void)std::signal(SIGXFSZ, SIG_IGN);  // nor a limit of file sizes: it is an error of the write
-  // Before any thread starts, so that the signals come to this one alone.
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // nor a file size limit: it becomes a write error
+  // Before any thread starts, so that the signals only come to this one.
   const sigset_t signals = EndSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 

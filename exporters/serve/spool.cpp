@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 struct Found {
   timespec changed;
   std::string name;
-  std::uintmax_t bytes = 0;  // on the disk
+  std::uintmax_t bytes = 0;  // size on disk
 };
 
 bool Older(const Found& a, const Found& b) {
@@ -66,7 +66,7 @@ Spool::Listing Spool::List() {
     if (error) break;  // the next call lists the rest
     const std::string name = entries->path().filename().string();
     const bool recording = name.ends_with(".fap");
-    if (!recording && !name.ends_with(".failure")) continue;  // such as *.part of a run
+    if (!recording && !name.ends_with(".failure")) continue;  // such as a run's *.part
     struct stat status {};
     if (lstat(entries->path().c_str(), &status) != 0) continue;
     (recording ? recordings : failures).push_back({status.st_mtim, name});
@@ -102,7 +102,7 @@ std::string Spool::Identity(const std::string& name) const {
          std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
 }
 
-// By descriptors: a link in the spool must not move or remove files elsewhere.
+// Through descriptors: a link in the spool must not move or remove files elsewhere.
 Descriptor Spool::OpenSubfolder(const std::string& subfolder) const {
   const Descriptor spool(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return Descriptor(openat(spool.get(), subfolder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -134,11 +134,11 @@ void Spool::Prune() const {
     std::ranges::sort(files, [](const Found& a, const Found& b) { return Older(b, a); });
     int kept = 0;
     std::uintmax_t bytes = 0;
-    for (const Found& file : files) {                             // the newest first
-      if (file.bytes <= limits_.keep_bytes) bytes += file.bytes;  // a larger one goes alone
+    for (const Found& file : files) {                             // newest first
+      if (file.bytes <= limits_.keep_bytes) bytes += file.bytes;  // a larger one is removed by itself
       const bool fits = file.bytes <= limits_.keep_bytes && bytes <= limits_.keep_bytes;
       if (fits && ++kept <= limits_.keep) continue;
-      // A folder with the name of a recording goes only when it is empty.
+      // A folder with a recording's name is removed only if it is empty.
       if (unlinkat(folder.get(), file.name.c_str(), 0) == 0 ||
           unlinkat(folder.get(), file.name.c_str(), AT_REMOVEDIR) == 0) {
         spdlog::info("{}/{} is deleted: --keep {}, --keep-bytes {}", subfolder, file.name, limits_.keep,

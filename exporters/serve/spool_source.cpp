@@ -28,7 +28,7 @@ namespace {
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-// How long counting may take: a share of the interval, because a full spool must not delay the page, and at most this.
+// Time limit for counting: a share of the interval, because a full spool must not delay the page, and at most this.
 constexpr double kCountingShare = 0.5;
 constexpr double kMostCountingSeconds = 60;
 // Works also after an upgrade has replaced the file.
@@ -39,7 +39,7 @@ double SecondsSince(Clock::time_point when) { return std::chrono::duration<doubl
 
 // What a recording adds, read by a separate process. Throws Error with the reason when it cannot be read.
 Json Contributed(const Descriptor& file) {
-  // Without a process for each: many files of another kind must not hold back a recording.
+  // Starts no process for other files: many of them must not hold back a recording.
   constexpr std::string_view kDatabase("SQLite format 3\0", 16);
   std::array<char, kDatabase.size()> start{};
   const ssize_t bytes = pread(file.get(), start.data(), start.size(), 0);
@@ -90,8 +90,8 @@ class SpoolCounter {
   /// Files that may leave the spool once the state is saved, by name.
   struct Target {
     std::string subfolder;  ///< "done" or "bad"
-    std::string identity;   ///< of the file that was looked at
-    std::string log;        ///< what became of it: not true before the state is saved
+    std::string identity;   ///< identity of the file that was read
+    std::string log;        ///< what happened to it: only true once the state is saved
   };
   using Leaving = std::map<std::string, Target>;
   void CountFiles(Spool::Listing& listing, Collection& collection);
@@ -102,9 +102,9 @@ class SpoolCounter {
 
   ServeOptions options_;
   Spool spool_;
-  Leaving stuck_;                  ///< looked at, and could not be moved out of the spool
-  std::set<std::string> waiting_;  ///< files that could not be read at the newest collection
-  std::string not_now_;            ///< why a file of this collection could not be read or moved
+  Leaving stuck_;                  ///< processed, but could not be moved out of the spool
+  std::set<std::string> waiting_;  ///< files that could not be read at the latest collection
+  std::string not_now_;            ///< why a file in this collection could not be read or moved
 };
 
 void SpoolCounter::CountRecording(const std::string& name, const HostReading& host, ExporterState& next,
@@ -150,7 +150,7 @@ void SpoolCounter::CountFailure(const std::string& name, ExporterState& next, Le
   }
 }
 
-// What became of the files is true once the state is saved: it is logged then, and they leave.
+// What happened to the files is true once the state is saved: only then is it logged, and the files moved.
 void SpoolCounter::Leave(const Leaving& leaving) {
   for (const auto& [name, target] : leaving) {
     const bool counted = target.subfolder == "done" && name.ends_with(".fap");
@@ -159,7 +159,7 @@ void SpoolCounter::Leave(const Leaving& leaving) {
   Move(leaving);
 }
 
-// Another file that has the name by now stays: it was not counted.
+// Another file that now has the name stays: it was not counted.
 void SpoolCounter::Move(const Leaving& leaving) {
   for (const auto& [name, target] : leaving) {
     try {
@@ -173,7 +173,7 @@ void SpoolCounter::Move(const Leaving& leaving) {
   if (!leaving.empty()) spool_.Prune();
 }
 
-// The state is saved before a file leaves the spool, and a file that is still there after a crash is known by its hash:
+// The state is saved before a file leaves the spool, and a file still there after a crash is recognised by its hash:
 // nothing is counted twice, and nothing is lost.
 void SpoolCounter::CountFiles(Spool::Listing& listing, Collection& collection) {
   // Files that could not be read at the last collection come last, so that they do not block the others.
@@ -216,7 +216,7 @@ std::string SpoolCounter::Collect(Collection& collection) {
 }  // namespace
 
 Source SpoolSource(const ServeOptions& options) {
-  // A spool that vanishes later is waited for: it may be on another machine's disk.
+  // If the spool vanishes later, wait for it: it may be on another machine's disk.
   if (!std::filesystem::is_directory(options.spool)) {
     throw Error("the spool " + options.spool + " is not a folder",
                 "create it; serve moves what it counted to its done/");

@@ -27,7 +27,7 @@ std::string ProblemOfBcryptHash(const std::string& hash) {
 }
 
 bool BcryptMatches(const std::string& password, const std::string& hash) {
-  // crypt_r() would stop at a NUL and take the part before it for the password.
+  // crypt_r() would stop at a NUL and use the part before it as the password.
   if (password.find('\0') != std::string::npos) return false;
   const auto data = std::make_unique<crypt_data>();  // 32 KiB
   const char* made = crypt_r(password.c_str(), hash.c_str(), data.get());

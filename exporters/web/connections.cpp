@@ -8,7 +8,7 @@
 namespace fa_profile::web {
 
 void Connections::Shut(Connection& connection) {
-  // A shutdown before the HTTP library has it would not be noticed; a later round ends it.
+  // A shutdown before the HTTP library owns it would not be noticed; a later round ends it.
   if (connection.shut || !connection.started) return;
   connection.shut = true;
   shutdown(connection.fd, SHUT_RDWR);

@@ -13,7 +13,7 @@ using WebClock = std::chrono::steady_clock;
 /// How long a connection may wait for its request before another may replace it, or a stop may end it.
 constexpr std::chrono::milliseconds kPatience{500};
 
-/// One open connection. Its fields are Connections' own.
+/// One open connection. Its fields belong to Connections.
 struct Connection {
   int fd = -1;
   std::string address;
@@ -33,10 +33,10 @@ class Connections {
  public:
   Connections(int limit, std::chrono::seconds timeout) : limit_(limit), timeout_(timeout) {}
 
-  /// Adds an accepted connection, or returns false when there is no room. When all places are taken, the connection
-  /// that has waited longest for a request, and longer than kPatience, is ended.
+  /// Adds an accepted connection, or returns false if there is no room. If all places are taken, the connection that
+  /// has waited longest for a request, and longer than kPatience, is ended.
   bool Add(int fd, std::string address);
-  /// The connection that was added with this descriptor. From now on the HTTP library owns it.
+  /// The connection added with this descriptor. From now on the HTTP library owns it.
   Connection& Start(int fd);
   void Remove(int fd);
 
@@ -48,8 +48,8 @@ class Connections {
   /// The client has the answer: the connection waits for the next request.
   void Wait(Connection& connection);
 
-  /// Ends connections whose time is up; when `stopping` also those that wait for a request longer than kPatience.
-  /// Returns when to call it again.
+  /// Ends connections whose time is up; when `stopping` also those that have waited for a request longer than
+  /// kPatience. Returns when to call it again.
   WebClock::time_point EndLate(bool stopping);
 
   int size() const;

@@ -38,7 +38,7 @@ PasswordChecker::Question::Question(const PasswordChecker& checker, const Users&
     const auto index = static_cast<unsigned char>(checker.KeyedHash("stand-in" + credentials.user)[0]) % users.size();
     hash_ = std::next(users.begin(), static_cast<std::ptrdiff_t>(index))->second;
   }
-  // The hash has a fixed length and the length of the name comes before it: no two questions share a text.
+  // The hash has a fixed length and the name's length comes before it: no two questions share a text.
   key_ = checker.KeyedHash(hash_ + std::to_string(credentials.user.size()) + ":" + credentials.user + password_);
 }
 
@@ -69,7 +69,7 @@ std::string PasswordChecker::KeyedHash(const std::string& text) const {
 std::optional<PasswordAnswer> PasswordChecker::Remembered(const Question& question) {
   const std::scoped_lock lock(mutex_);
   if (wrong_.Has(question.key_)) return PasswordAnswer::kWrong;
-  // A right answer counts only for a name that is a user's, still.
+  // A correct answer only counts for a name that is still a user's.
   if (right_.Has(question.key_)) return question.known_ ? PasswordAnswer::kRight : PasswordAnswer::kWrong;
   return std::nullopt;
 }

@@ -16,7 +16,7 @@
 
 namespace fa_profile::web {
 
-/// User and password of an `Authorization: Basic ...` header; absent for any other header.
+/// User and password from an `Authorization: Basic ...` header; absent for any other header.
 struct Credentials {
   std::string user;
   std::string password;
@@ -27,7 +27,7 @@ struct Credentials {
 enum class PasswordAnswer { kRight, kWrong, kBusy };
 
 /// Checks passwords against bcrypt hashes, which is slow on purpose: in one separate thread, so that other requests do
-/// not wait, and each pair of user and password once. Addresses take turns, so that one that sends wrong passwords all
+/// not wait, and once per pair of user and password. Addresses take turns, so that one that sends wrong passwords all
 /// day delays the others by at most one check. Every method may be called from any thread.
 class PasswordChecker {
  public:
@@ -47,7 +47,7 @@ class PasswordChecker {
 
    private:
     friend class PasswordChecker;
-    std::string key_;  // a keyed hash, under which the answer is remembered: no password stays in memory
+    std::string key_;  // a keyed hash for remembering the answer: no password stays in memory
     std::string password_;
     std::string hash_;
     bool known_;
@@ -89,7 +89,7 @@ class PasswordChecker {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  // Two memories, so that wrong passwords never push out a right one.
+  // Two memories, so that wrong passwords never push out a correct one.
   Memory right_{256};
   Memory wrong_{4096};
   std::map<std::string, std::deque<Waiting>> waiting_;  // by address; no deque is empty

@@ -32,17 +32,17 @@ std::string NameOf(const PemSource& source, const char* key) {
   throw Error(call, gnutls_strerror_name(status), fmt::format("{}: {}", message, gnutls_strerror(status)), hint);
 }
 
-// As Go: forward secrecy or nothing.
+// As in Go: forward secrecy or nothing.
 constexpr const char* kForwardSecrecy = "NORMAL:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA";
 
-/// A cipher suite in the words of a priority string. Those of TLS 1.3 have no key exchange of their own.
+/// A cipher suite in the terms of a priority string. Those of TLS 1.3 have no key exchange of their own.
 struct Suite {
   std::string exchange;
   std::string cipher;
   std::string mac;
 };
 
-/// IANA's name of a suite that GnuTLS calls TLS_ECDHE_RSA_AES_128_CBC_SHA1 or TLS_ECDHE_RSA_CHACHA20_POLY1305.
+/// IANA's name for a suite that GnuTLS calls TLS_ECDHE_RSA_AES_128_CBC_SHA1 or TLS_ECDHE_RSA_CHACHA20_POLY1305.
 std::string IanaName(std::string name) {
   for (const std::string_view exchange : {"TLS_ECDHE_RSA_", "TLS_ECDHE_ECDSA_"}) {
     if (name.starts_with(exchange)) name.insert(exchange.size(), "WITH_");
@@ -81,7 +81,7 @@ std::map<std::string, Suite> Suites(const std::string& priorities) {
   return suites;
 }
 
-/// The priorities that leave of kForwardSecrecy the parts of these suites.
+/// The priorities that reduce kForwardSecrecy to the parts of these suites.
 std::string OnlyPartsOf(const std::vector<std::string>& names) {
   const std::map<std::string, Suite> known = Suites(kForwardSecrecy);
   std::string exchanges;
@@ -98,12 +98,12 @@ std::string OnlyPartsOf(const std::vector<std::string>& names) {
     if (!suite.exchange.empty()) exchanges += ":+" + suite.exchange;
     others += ":+" + suite.cipher + ":+" + suite.mac;
   }
-  // TLS 1.3 takes its key exchange from the groups alone, which GnuTLS offers only with one of the older ones.
+  // TLS 1.3 takes its key exchange only from the groups, which GnuTLS offers only together with one of the older ones.
   if (exchanges.empty()) exchanges = ":+ECDHE-RSA";
   return ":-KX-ALL:-CIPHER-ALL:-MAC-ALL" + exchanges + others;
 }
 
-/// Throws Error unless the enabled suites of TLS 1.2 are those that the choice names, and TLS 1.3 has one.
+/// Throws Error unless the enabled suites of TLS 1.2 are exactly the chosen ones, and TLS 1.3 has one.
 void RequireExactly(const TlsChoice& choice, const std::map<std::string, Suite>& enabled) {
   std::vector<std::string> extra;
   bool tls13 = false;
@@ -141,13 +141,13 @@ std::pair<std::time_t, std::time_t> Validity(const std::string& pem, const std::
   return valid;
 }
 
-/// Ends a handshake. What a verify function returns, GnuTLS makes a GNUTLS_E_CERTIFICATE_ERROR.
+/// Ends a handshake. Whatever a verify function returns, GnuTLS turns into GNUTLS_E_CERTIFICATE_ERROR.
 int RefuseClient(gnutls_session_t session, gnutls_alert_description_t why) {
   (void)gnutls_alert_send(session, GNUTLS_AL_FATAL, why);
   return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
-/// Called in the handshake once the client's certificates are there, or their lack is known. 0: go on.
+/// Called in the handshake once the client's certificates have arrived, or are known to be missing. 0: go on.
 template <bool kRequire, bool kVerify>
 int CheckClient(gnutls_session_t session) {
   unsigned int count = 0;
@@ -172,12 +172,12 @@ int CheckClient(gnutls_session_t session) {
 
 }  // namespace
 
-/// Takes the place of GnuTLS's function for the whole program: libmicrohttpd closes a connection whose handshake failed
-/// without the alert that tells the client why.
+/// Replaces GnuTLS's function for the whole program: libmicrohttpd closes a connection whose handshake failed without
+/// the alert that tells the client why.
 extern "C" int gnutls_handshake(gnutls_session_t session) {
   static auto* const original = reinterpret_cast<int (*)(gnutls_session_t)>(dlsym(RTLD_NEXT, "gnutls_handshake"));
   const int status = original(session);
-  // A refused certificate has had its alert from RefuseClient().
+  // RefuseClient() has already sent an alert for a refused certificate.
   if (status < 0 && gnutls_error_is_fatal(status) != 0 && status != GNUTLS_E_CERTIFICATE_ERROR) {
     (void)gnutls_alert_send_appropriate(session, status);
   }

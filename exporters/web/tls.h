@@ -12,7 +12,7 @@
 
 namespace fa_profile::web {
 
-/// What a web config file may choose of a TLS connection.
+/// TLS settings that a web config file may choose.
 struct TlsChoice {
   int min_version = 12;  ///< 10 to 13: TLS 1.0 to 1.3
   int max_version = 13;
@@ -25,7 +25,7 @@ struct TlsChoice {
 /// to offer, and suites that GnuTLS cannot enable without others: it chooses ciphers and key exchanges, not suites.
 std::string TlsPriorities(const TlsChoice& choice);
 
-/// The texts that a TlsConfig names.
+/// The texts named by a TlsConfig.
 struct TlsTexts {
   std::string certificate;
   std::string key;
@@ -37,7 +37,7 @@ struct TlsTexts {
 /// Reads the files. Throws Error that names the file.
 TlsTexts ReadTlsTexts(const TlsConfig& config);
 
-/// What the server shows of itself and asks of its clients. Immutable; connections in any thread may share it.
+/// What the server presents and requires from its clients. Immutable; connections in any thread may share it.
 class TlsIdentity {
  public:
   /// Throws Error: no certificate in the text, no key, another certificate's key, no CA.

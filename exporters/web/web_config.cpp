@@ -31,7 +31,7 @@ const std::map<std::string, ClientAuth> kClientAuth = {
     {"NoClientCert", ClientAuth::kNone},
     {"RequestClientCert", ClientAuth::kRequest},
     {"RequireAnyClientCert", ClientAuth::kRequireAny},
-    {"RequireClientCert", ClientAuth::kRequireAny},  // exporter-toolkit keeps this older spelling too
+    {"RequireClientCert", ClientAuth::kRequireAny},  // exporter-toolkit also accepts this older spelling
     {"VerifyClientCertIfGiven", ClientAuth::kVerifyIfGiven},
     {"RequireAndVerifyClientCert", ClientAuth::kRequireAndVerify},
 };
@@ -68,7 +68,7 @@ class ConfigReader {
     yaml_.Fail(node, message, hint);
   }
 
-  // A key of exporter-toolkit's that this server lacks; ReadMap()'s hint must not propose it.
+  // A key of exporter-toolkit that this server does not support; ReadMap()'s hint must not suggest it.
   void Refuse(const YAML::Node& node, const char* key, const std::string& hint) const {
     if (node.IsMap() && node[key]) Fail(node[key], std::string(key) + " is not supported", hint);
   }
@@ -86,7 +86,7 @@ class ConfigReader {
     }
   }
 
-  // YAML::Load() silently leaves out every document but the first.
+  // YAML::Load() silently ignores every document but the first.
   void RefuseMoreDocuments(const std::string& text) const {
     std::istringstream lines(text);
     std::string line;
@@ -206,7 +206,7 @@ class ConfigReader {
 
   void ReadHttp(const YAML::Node& node, WebConfig& config) const {
     ReadMap(node, "http_server_config",
-            // Accepted, and without effect: the server speaks HTTP/1.1 only.
+            // Accepted, but without effect: the server speaks HTTP/1.1 only.
             {{"http2", [&](const YAML::Node& n) { (void)Flag(n, "http2"); }},
              {"headers", [&](const YAML::Node& n) { ReadHeaders(n, config); }}});
   }

@@ -49,9 +49,9 @@ struct Request {
   WebRequest asked;
   bool begun = false;
   std::size_t target_bytes = 0;
-  bool last = false;                            // the connection is closed after the reply
-  std::shared_ptr<const WebSettings> settings;  // those in force when it came
-  std::optional<PasswordAnswer> answer;         // on its credentials
+  bool last = false;                            // close the connection after the reply
+  std::shared_ptr<const WebSettings> settings;  // those in force when it arrived
+  std::optional<PasswordAnswer> answer;         // for its credentials
 };
 
 std::string AddressText(const sockaddr_storage& address) {
@@ -69,18 +69,18 @@ std::string HeaderOf(MHD_Connection* connection, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// libmicrohttpd (0.9) takes the first of several lengths, and answers one that it cannot read twice. So it gets the
-/// first from us, and we look at those of the client.
+/// libmicrohttpd (0.9) uses the first of several lengths, and answers one that it cannot read twice. So it gets the
+/// first from us, and we check the client's.
 constexpr const char* kOurLength = "0";
 constexpr bool kTakesFirstLength = MHD_VERSION < 0x01000000;
 
-/// The headers that tell where a request ends and whom it is for.
+/// The headers that determine where a request ends and whom it is for.
 struct Framing {
   std::vector<std::string> hosts;
   std::vector<std::string> lengths;
   std::vector<std::string> encodings;
   bool bad_name = false;
-  std::size_t bytes = 0;  // of all headers as they are usually written: "Name: value\r\n"
+  std::size_t bytes = 0;  // size of all headers in their usual form: "Name: value\r\n"
 
   explicit Framing(MHD_Connection* connection) {
     (void)MHD_get_connection_values(
@@ -96,8 +96,8 @@ struct Framing {
     return !encodings.empty() || (!lengths.empty() && lengths[0].find_first_not_of('0') != std::string::npos);
   }
 
-  /// Why another server or proxy could read another request from the same bytes (RFC 9112, sections 3.2, 5.1 and 6.3);
-  /// empty: none could.
+  /// Why another server or proxy could read a different request from the same bytes (RFC 9112, sections 3.2, 5.1 and
+  /// 6.3); empty: none could.
   std::string Problem(const std::string& version) const {
     if (bad_name) return "The name of a header is not one word.\n";
     if (hosts.size() > 1) return "There is more than one Host.\n";
@@ -133,9 +133,9 @@ WebReply TextReply(int status, std::string text, std::string content_type) {
   return {status, std::move(content_type), "", std::make_shared<const std::string>(std::move(text))};
 }
 
-// Threads: libmicrohttpd's own run OnRequest() and the other callbacks; the password checker has one; and the door
-// accepts connections and ends late ones. The door is ours because libmicrohttpd (0.9.75) has no limit over all its
-// threads, no limit on the whole time of a request, and cannot stop listening under load without a race.
+// Threads: libmicrohttpd's own run OnRequest() and the other callbacks; the password checker has one; and our
+// door_ accepts connections and ends late ones, because libmicrohttpd (0.9.75) has no limit over all its threads, no
+// limit on the whole time of a request, and cannot stop listening under load without a race.
 class WebServer::Impl {
  public:
   Impl(const WebOptions& options, Handler handler)
@@ -220,7 +220,7 @@ void WebServer::Impl::StartDaemon() {
     if (*body_size != 0) return MHD_NO;  // a body is refused before it is read
     return static_cast<Impl*>(self)->OnRequest(connection, method, version, *static_cast<Request*>(*context));
   };
-  // Gets the target before it is unescaped; what it returns becomes the request's context.
+  // Gets the target before it is unescaped; its result becomes the request's context.
   const auto on_target = +[](void*, const char* target, MHD_Connection* connection) -> void* {
     if (kTakesFirstLength) {
       (void)MHD_set_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH, kOurLength);
@@ -240,10 +240,10 @@ void WebServer::Impl::StartDaemon() {
                                                         MHD_ConnectionNotificationCode code) {
     static_cast<Impl*>(self)->OnConnection(connection, context, code);
   };
-  // OnConnection() gives each connection the current certificate; libmicrohttpd demands a callback and never needs it.
+  // OnConnection() gives each connection the current certificate; libmicrohttpd requires a callback but never uses it.
   const auto no_certificate = +[](gnutls_session_t, const gnutls_datum_t*, int, const gnutls_pk_algorithm_t*, int,
                                   gnutls_pcert_st**, unsigned int*, gnutls_privkey_t*) -> int { return -1; };
-  // connections_ has the limit that counts; this one is above it however the threads share the connections.
+  // connections_ enforces the real limit; this one is above it however the threads share the connections.
   const auto no_limit = static_cast<unsigned int>(options_.max_connections * 2 * options_.threads);
   std::vector<MHD_OptionItem> more;
   if (tls) more.push_back({MHD_OPTION_HTTPS_CERT_CALLBACK, 0, reinterpret_cast<void*>(no_certificate)});
@@ -268,7 +268,7 @@ void WebServer::Impl::KeepDoor() {
   WebClock::time_point next_look = WebClock::now() + kRound;
   while (true) {
     if (stopping_ && !give_up.has_value()) {
-      AcceptAll();  // those that came before the stop
+      AcceptAll();  // those that arrived before the stop
       listener_.socket.Close();
       give_up = WebClock::now() + std::chrono::seconds(options_.timeout_seconds);
     }
@@ -297,7 +297,7 @@ void WebServer::Impl::AcceptAll() {
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      // Out of descriptors or memory: the connection stays acceptable, and an immediate retry would burn time.
+      // Out of descriptors or memory: the connection stays acceptable, and an immediate retry would waste time.
       WarnOfRefused(std::strerror(errno));
       std::this_thread::sleep_for(50ms);
       return;
@@ -307,7 +307,7 @@ void WebServer::Impl::AcceptAll() {
       WarnOfRefused("the limit of connections is reached");
       continue;
     }
-    // Closes the descriptor itself when it fails.
+    // Closes the descriptor itself if it fails.
     if (MHD_add_connection(daemon_.get(), fd, reinterpret_cast<sockaddr*>(&address), size) != MHD_YES) {
       connections_.Remove(fd);
       WarnOfRefused("libmicrohttpd refused it");
@@ -353,7 +353,7 @@ MHD_Result WebServer::Impl::OnRequest(MHD_Connection* connection, const char* me
     request.asked.accept_encoding = HeaderOf(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
     request.settings = settings_.Current();
     if (Connection* known = Of(connection)) connections_.Serve(*known);
-    // What follows these may be a body: the connection is closed.
+    // What follows these may be a body, so the connection is closed.
     const Framing framing(connection);
     if (std::string problem = framing.Problem(version); !problem.empty()) {
       return Send(connection, request, TextReply(400, std::move(problem)), /*last=*/true);
@@ -361,8 +361,8 @@ MHD_Result WebServer::Impl::OnRequest(MHD_Connection* connection, const char* me
     if (framing.HasBody()) {
       return Send(connection, request, TextReply(413, "Requests must not have a body.\n"), /*last=*/true);
     }
-    // libmicrohttpd drops a folded header line, and what follows a NUL: where the request ends is then in doubt. So it
-    // is the last, as is one that only spaces its headers unusually.
+    // libmicrohttpd drops a folded header line, and what follows a NUL, so the end of the request is in doubt. So it is
+    // the last, as is one that merely spaces its headers unusually.
     const std::size_t line_bytes = request.asked.method.size() + request.target_bytes + std::strlen(version) + 4;
     const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     request.last = info == nullptr || info->header_size != line_bytes + framing.bytes + 2;
@@ -420,7 +420,7 @@ WebReply WebServer::Impl::Handle(const WebRequest& asked) const {
 
 MHD_Result WebServer::Impl::Send(MHD_Connection* connection, const Request& request, const WebReply& reply, bool last) {
   using Body = std::shared_ptr<const std::string>;
-  // Holds the body for as long as libmicrohttpd sends from it.
+  // Keeps the body alive while libmicrohttpd sends it.
   auto body = std::make_unique<Body>(reply.body == nullptr ? std::make_shared<const std::string>() : reply.body);
   const std::string& text = **body;
   MHD_Response* response = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -443,7 +443,7 @@ MHD_Result WebServer::Impl::Send(MHD_Connection* connection, const Request& requ
     ++by_status_[reply.status];
   }
   const MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned int>(reply.status), response);
-  MHD_destroy_response(response);  // our share of it; the connection has its own
+  MHD_destroy_response(response);  // our reference; the connection has its own
   return queued;
 }
 

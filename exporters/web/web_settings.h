@@ -10,7 +10,7 @@
 
 namespace fa_profile::web {
 
-/// A web config file and the files that it names, as of one moment.
+/// A web config file and the files that it names, at one moment.
 struct WebSettings {
   WebConfig config;
   std::string text;
@@ -18,15 +18,15 @@ struct WebSettings {
   std::optional<TlsIdentity> tls;
 };
 
-/// The settings in force: read when made, read again with Refresh(). Current() may be called from any thread, Refresh()
-/// from one.
+/// The settings in force: read at construction, and again by Refresh(). Current() may be called from any thread,
+/// Refresh() from one.
 class WebSettingsFile {
  public:
   /// An empty path: plain HTTP for everyone. Throws Error.
   explicit WebSettingsFile(std::string path);
 
   std::shared_ptr<const WebSettings> Current() const;
-  /// Puts the files in force if any of them has changed. Files that cannot be used are logged once and change nothing.
+  /// Applies the files if any of them has changed. Files that cannot be used are logged once and change nothing.
   void Refresh();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What warps wait at: mbarriers in shared memory, named barriers, and the barrier of a cluster. PTX ISA, "mbarrier",
+// Where warps wait: mbarriers in shared memory, named barriers, and the barrier of a cluster. PTX ISA, "mbarrier",
 // "barrier", "barrier.cluster".
 
 #include <cuda_runtime.h>
@@ -14,17 +14,17 @@ namespace {
 
 using Mbarrier = std::uint64_t;
 
-/// What a wait is for: a watcher of waits, such as the emulator of the tests, can name it.
+/// The purpose of a wait, so that observers of waits, such as the emulator in the tests, can name it.
 enum class WaitFor : int { kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
 
-/// The address, in the shared memory of block `rank` of the cluster, of what `shared` is here.
+/// The address of `shared` in the shared memory of the cluster's block `rank`.
 __device__ __forceinline__ std::uint32_t AddressIn(std::uint32_t shared, unsigned rank) {
   std::uint32_t address = 0;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(rank));
   return address;
 }
 
-/// One phase completes after `arrivals` arrivals and all bytes that were announced.
+/// A phase completes after `arrivals` arrivals and all announced bytes.
 __device__ __forceinline__ void InitBarrier(Mbarrier* barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(SharedAddress(barrier)), "r"(arrivals) : "memory");
 }
@@ -39,14 +39,14 @@ __device__ __forceinline__ void Arrive(Mbarrier* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedAddress(barrier)) : "memory");
 }
 
-/// Arrives at the barrier that block `rank` of the cluster has at the same place. It releases nothing to that block: a
-/// tile that products have read needs no more.
+/// Arrives at the same barrier in block `rank` of the cluster. It releases nothing to that block: a tile that products
+/// have read needs no more.
 __device__ __forceinline__ void ArriveInCluster(Mbarrier* barrier, unsigned rank) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(AddressIn(SharedAddress(barrier), rank))
                : "memory");
 }
 
-/// Arrives, and adds `bytes` to what the phase waits for: copies take them off as they complete.
+/// Arrives, and adds `bytes` to what the phase waits for: copies subtract them as they complete.
 __device__ __forceinline__ void ArriveExpecting(Mbarrier* barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(barrier)), "r"(bytes)
                : "memory");
@@ -78,7 +78,7 @@ __device__ __forceinline__ void NamedSync(int id) {
   asm volatile("barrier.sync %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
 }
 
-/// Counts at the barrier and goes on.
+/// Counts at the barrier and continues.
 template <int kThreads>
 __device__ __forceinline__ void NamedArrive(int id) {
   asm volatile("barrier.arrive %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
@@ -95,8 +95,8 @@ __device__ __forceinline__ unsigned ClusterRank() {
   return rank;
 }
 
-/// Stores four floats in another block; `barrier` there counts their 16 bytes when they have arrived. Both are
-/// addresses that AddressIn() gave for the same rank.
+/// Stores four floats in another block, where `barrier` counts their 16 bytes once they have arrived. Both are
+/// addresses from AddressIn() for the same rank.
 __device__ __forceinline__ void StoreInCluster(std::uint32_t address, float4 x, std::uint32_t barrier) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(address),
@@ -104,8 +104,8 @@ __device__ __forceinline__ void StoreInCluster(std::uint32_t address, float4 x, 
       : "memory");
 }
 
-/// Copies from this block's shared memory to another one's, which counts the bytes at `barrier`. What was stored there
-/// must have been published to TMA. This block must not end before the copy does.
+/// Copies from this block's shared memory to another one's, which counts the bytes at `barrier`. What is copied must
+/// have been published to TMA. This block must not end before the copy does.
 __device__ __forceinline__ void CopyInCluster(std::uint32_t address, std::uint32_t from, std::uint32_t bytes,
                                               std::uint32_t barrier) {
   asm volatile(
@@ -114,7 +114,7 @@ __device__ __forceinline__ void CopyInCluster(std::uint32_t address, std::uint32
       : "memory");
 }
 
-/// Gives registers back to the pool, or takes them: all warps of a warpgroup together.
+/// Returns registers to the pool, or takes them: all warps of a warpgroup together.
 template <int kRegisters>
 __device__ __forceinline__ void ShrinkTo() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));

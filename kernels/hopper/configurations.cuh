@@ -1,6 +1,6 @@
 #pragma once
 
-// Rung 8's configurations: the chosen ones, and the steps to them from the plain version, a switch each.
+// Rung 8's configurations: the chosen ones, and the steps to them from the plain version, one switch each.
 
 #include "hopper/split_keys.cuh"
 #include "hopper/tile.h"
@@ -8,7 +8,7 @@
 namespace fa_profile::hopper {
 namespace {
 
-// The steps, on a tile: each adds a switch to the one that it derives from.
+// The steps, on a tile: each adds a switch to the one it derives from.
 template <class T>
 struct Overlap : T {
   static constexpr bool kOverlap = true;
@@ -41,12 +41,12 @@ template <class T>
 struct InTurn : Summed<T> {  // ping-pong, which gains here
   static constexpr bool kPingPong = true;
 };
-/// Any configuration, of both kernels, begun while the kernel before it in the stream ends.
+/// Any configuration, of both kernels, that begins while the previous kernel in the stream ends.
 template <class T>
 struct Dependent : T {
   static constexpr bool kDependentLaunch = true;
 };
-/// Any configuration, with so many of 16 exponentials on the FMA pipe.
+/// Any configuration, with this many of 16 exponentials on the FMA pipe.
 template <class T, int kOf16>
 struct Polynomial : T {
   static constexpr int kPolynomialOf16 = kOf16;
@@ -59,7 +59,7 @@ using Persistent64 = Persistent<Plain64>;
 using Persistent128 = Persistent<Plain128>;
 using Chosen64 = Dependent<InTurn<Plain64>>;
 using Chosen128 = Dependent<InTurn<Plain128>>;
-/// 128 rows a block, for shapes that fill the last wave better with it.
+/// 128 rows per block, for shapes that fill the last wave better with it.
 using Rows128 = Dependent<InTurn<Tile<64, 2, 128, 2>>>;
 
 // Few, short heads: the keys over the 2 blocks of a cluster, 2 warpgroups of 128 keys in each.

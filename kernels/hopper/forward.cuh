@@ -2,8 +2,8 @@
 
 // Rung 8's kernel: TMA loads tiles of K and V into rings of stages, WGMMA multiplies, and warps specialise. One
 // warpgroup is the producer, one thread of it issues the copies; each of the others owns 64 query rows, and keeps their
-// scores, probabilities and output in registers. schedule.h has the order in which they wait for each other, tile.h
-// what can be varied.
+// scores, probabilities and output in registers. schedule.h has the order in which they wait for each other, tile.h the
+// variations.
 
 #include <cuda_runtime.h>
 
@@ -51,13 +51,13 @@ struct Barriers {
   }
 };
 
-/// What a wait for a full or an empty tile is for.
+/// The name of a wait for a full or an empty tile.
 __device__ __forceinline__ WaitFor NameOf(WaitFor q, Operand operand) {
   return static_cast<WaitFor>(static_cast<int>(q) + static_cast<int>(operand));
 }
 
-/// A tile is empty when each warp of the consumers has said, on behalf of its lanes, that it is done with it. A tile of
-/// K or V comes from all blocks of the cluster, and goes to all of them: their consumers count, too.
+/// A tile is empty once each consumer warp has said, on behalf of its lanes, that it is done with it. A tile of K or V
+/// comes from all blocks of the cluster, and goes to all of them, so their consumers count too.
 template <class T>
 __device__ __forceinline__ void InitBarriers(Barriers<T>& barriers) {
   constexpr unsigned kConsumerWarps = T::kWarpgroups * 4;
@@ -76,7 +76,7 @@ __device__ __forceinline__ void InitBarriers(Barriers<T>& barriers) {
 template <class T>
 struct Producer {
   const Call& call;
-  std::uint32_t shared;  // the beginning of the tiles
+  std::uint32_t shared;  // where the tiles begin
   Barriers<T>& barriers;
   int rank;  // in the cluster
   Item item = {};
@@ -141,7 +141,7 @@ struct Consumer {
   float scores[T::kKeys / 2];                   // (64, kKeys) fp32
   std::uint32_t p[T::kKeys / kStepDepth][4];    // (64, kKeys) Element
   float o[kOutColumns<T> / 2];                  // (64, kOutColumns) fp32
-  float row_max[2], row_sum[2], correction[2];  // of the thread's two rows
+  float row_max[2], row_sum[2], correction[2];  // for the thread's two rows
   bool must_rescale = true;
 
   __device__ __forceinline__ int first_row() const { return (item.strip + warpgroup) * kWarpgroupRows; }
@@ -161,7 +161,7 @@ struct Consumer {
     Wait(barriers.full(operand, rings.StageOf(operand)), rings.FullParityOf(operand), NameOf(WaitFor::kFullQ, operand));
   }
 
-  /// Says that this warp is done with a tile.
+  /// Signals that this warp is done with a tile.
   __device__ __forceinline__ void release(Operand operand) {
     Mbarrier* const empty = barriers.empty(operand, rings.StageOf(operand));
     if (T::kCluster == 1 || operand == Operand::kQ) {
@@ -172,7 +172,7 @@ struct Consumer {
     rings.Next(operand);
   }
 
-  /// Who has the turn issues products. The wait for it counts to the phase of waits.
+  /// Whoever has the turn issues products. The wait for it counts towards the waiting phase.
   __device__ __forceinline__ void sync() {
     if constexpr (T::kPingPong) NamedSync<2 * kWarpgroupThreads>(TurnOf(warpgroup));
   }
@@ -204,8 +204,8 @@ struct Consumer {
     CommitProducts();
   }
 
-  /// Waits for the scores; `newer` groups of products may go on. It is QK's second half, which a profile counts to its
-  /// phase.
+  /// Waits for the scores; `newer` groups of products may continue. It is QK's second half, and profiles count it in
+  /// QK's phase.
   __device__ __forceinline__ void qk(int newer) {
     if (newer == 0) WaitProducts<0>();
     if (newer == 1) WaitProducts<1>();
@@ -225,7 +225,7 @@ struct Consumer {
     }
     float max[2] = {row_max[0], row_max[1]};
     RaiseMaxima(max, scores);
-    // A probability of up to 2^8 loses nothing in fp16, so a maximum may lag behind by that much.
+    // A probability of up to 2^8 loses nothing in fp16, so a maximum may lag by that much.
     constexpr float kSlack = 8.0F;
     must_rescale = true;
     if constexpr (T::kLazyRescale) {
@@ -248,14 +248,14 @@ struct Consumer {
     if constexpr (T::kOverlap) FinishFirst(T::kSumByProduct ? scores[T::kKeys / 2 - 1] : row_sum[0] + row_sum[1]);
   }
 
-  /// o *= correction: what was summed under the old maximum, the columns of sums too.
+  /// o *= correction: rescales sums made under the old maximum, including the columns of sums.
   __device__ __forceinline__ void rescale() {
     if (!must_rescale) return;
 #pragma unroll
     for (int i = 0; i < kOutColumns<T> / 2; ++i) o[i] *= correction[HalfOf(i)];
   }
 
-  /// Probabilities become the A operand of PV: the softmax's second half, which a profile counts to its phase.
+  /// Probabilities become the A operand of PV: the softmax's second half, counted in its phase by profiles.
   __device__ __forceinline__ void softmax() {
 #pragma unroll
     for (int step = 0; step < T::kKeys / kStepDepth; ++step) {
@@ -288,8 +288,8 @@ struct Consumer {
   }
   __device__ __forceinline__ void await_output(int newer) { pv(newer); }
 
-  /// Starts the scores of an item's first tile. Without a `next` item their products are of no use and do no harm:
-  /// ptxas lets products be under way only if they are on all ways.
+  /// Starts the scores of an item's first tile. Without a `next` item their products are unused but harmless: ptxas
+  /// lets products be under way only if they are on all paths.
   __device__ __forceinline__ void start_scores(bool next) {
     if (next) {
       sync(Operand::kQ);
@@ -335,11 +335,11 @@ struct Consumer {
     const std::uint32_t box = shared + kOAt<T> + warpgroup * T::kWarpgroupOBytes;
     const int barrier = 1 + T::kWarpgroups + warpgroup;
     const int here = Here(thread);
-    if (thread == 0) WaitStoresRead();  // the item's before
+    if (thread == 0) WaitStoresRead();  // the previous item's
     NamedSync<kWarpgroupThreads>(barrier);
 #pragma unroll
     for (int i = 0; i < T::kHeadDim / 2; i += 2) {
-      // The swizzle exchanges chunks of 8 columns: the thread's column within its chunk is added after that.
+      // The swizzle exchanges chunks of 8 columns: the thread's column within its chunk is added afterwards.
       const std::uint32_t chunk =
           TileOffset<T::kSwizzleO>(kWarpgroupRows, AccumulatorRow(here, i), AccumulatorColumn(0, i));
       const std::uint32_t pair = Pack<Element>(o[i] * inverse[HalfOf(i)], o[i + 1] * inverse[HalfOf(i)]);
@@ -356,14 +356,14 @@ struct Consumer {
     }
   }
 
-  /// Before the block ends: shared memory must last as long as a store reads it.
+  /// Before the block ends: shared memory must last as long as stores read it.
   __device__ __forceinline__ void Finish() {
     if (T::kTmaStore && thread == 0) WaitStores();
     if constexpr (T::kContinue) await_scores(0);
   }
 };
 
-/// Consumer<T>, or what the configuration has instead (slips.cuh).
+/// Consumer<T>, or the configuration's replacement (slips.cuh).
 template <class T>
 struct ConsumerOf {
   using Type = Consumer<T>;
@@ -383,7 +383,7 @@ __device__ __forceinline__ int TilesOf(const Call& call, Item item) {
   return TileCount(first * kWarpgroupRows, rows, T::kKeys, call.seqlen, call.causal);
 }
 
-/// The work item of the block with this rank: the order counts by clusters.
+/// The work item of the block with this rank: the order counts in clusters.
 template <class T>
 __device__ __forceinline__ Item ItemAt(const Call& call, int index, int rank) {
   Item item = call.order.At(index);
@@ -394,8 +394,8 @@ __device__ __forceinline__ Item ItemAt(const Call& call, int index, int rank) {
   return item;
 }
 
-/// The consumers write the ones after each stage of V. A product reads 8 of a slab's 64 columns, and the swizzle says
-/// where in each row: so all are ones.
+/// The consumers write the ones after each stage of V. A product reads 8 of a slab's 64 columns, placed in each row by
+/// the swizzle, so all are ones.
 template <class T>
 __device__ __forceinline__ void WriteOnes(std::uint32_t shared) {
   constexpr int kConsumers = T::kWarpgroups * kWarpgroupThreads;
@@ -439,7 +439,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
       PrefetchMap(&call.k);
       PrefetchMap(&call.v);
       if constexpr (T::kDependentLaunch) {
-        WaitForKernelBefore();  // nothing was read or written before here, and consumers write what they make of it
+        WaitForKernelBefore();  // nothing was read or written before this point, and consumers only write results of it
         LetNextKernelBegin();
       }
       Producer<T> producer{call, shared, barriers, rank};
@@ -482,7 +482,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
   }
 }
 
-/// Heads whose K and V take about half of L2 together.
+/// Number of heads whose K and V together take about half of L2.
 inline int HeadsPerGroup(const AttentionParams& params) {
   constexpr std::int64_t kGroupBytes = 24 << 20;
   const std::int64_t head_bytes = std::int64_t{4} * params.seqlen * params.head_dim;
@@ -508,7 +508,7 @@ cudaError_t MakeCall(Call& call, const AttentionParams& params) {
   return status;
 }
 
-/// Enqueues the kernel of configuration T. The tensors are of T::Element, whatever the pointers of `params` say.
+/// Enqueues the kernel of configuration T. The tensors have type T::Element, whatever the pointers of `params` say.
 template <class T>
 cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
   static_assert(T::kKeys / T::kCluster % kAtomRows == 0, "a part of a tile begins with an atom");
@@ -525,8 +525,8 @@ cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
     status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   }
   if (status != cudaSuccess) return status;
-  // With a causal mask items differ in length: then each is a block, and the hardware gives the next to the SM that is
-  // free first.
+  // With a causal mask items differ in length: then each is a block, and the hardware gives the next one to the first
+  // free SM.
   const bool persistent = T::kPersistent && !params.causal && sms / T::kCluster < call.order.items();
   if (persistent && T::kNarrowItems && T::kCluster == 1) call.order = WithNarrowItems(call.order, params.seqlen, sms);
   const int items = call.order.items();

@@ -1,6 +1,6 @@
 #pragma once
 
-// How both kernels of rung 8 are launched: perhaps in clusters, perhaps while the kernel before in the stream ends.
+// Launches for both kernels of rung 8: optionally in clusters, optionally while the previous kernel in the stream ends.
 
 #include <cuda_runtime_api.h>
 
@@ -11,7 +11,7 @@ namespace fa_profile::hopper {
 /// Grid, block and attributes of a launch.
 struct LaunchShape {
   dim3 grid;
-  int threads;  // of a block
+  int threads;  // per block
   std::size_t shared_bytes;
   int cluster;     // blocks along x; 1: none
   bool dependent;  // the kernel calls WaitForKernelBefore() before it reads or writes tensors

@@ -1,12 +1,12 @@
 #pragma once
 
-// Where the elements of a tile are in shared memory, and in which registers WGMMA expects and leaves them: index
-// arithmetic alone, for the kernels and for the test that holds it against a model of the hardware
+// Where the elements of a tile are in shared memory, and in which registers WGMMA expects and leaves them: pure index
+// arithmetic, for the kernels and for the test that checks it against a model of the hardware
 // (tests/hopper_layout_test.cpp).
 //
 // A tile of R rows and D columns of 2 bytes is D / 64 slabs of R rows of 128 bytes, one slab after the other. TMA
-// writes a slab with its 128-byte swizzle, and WGMMA reads it so: for K and Q "K-major" (the summed index, the head
-// dimension, is the contiguous one), for V "MN-major" (the head dimension is the index of columns, the summed one is
+// writes a slab with its 128-byte swizzle, and WGMMA reads it like that: for K and Q "K-major" (the summed index, the
+// head dimension, is the contiguous one), for V "MN-major" (the head dimension is the column index, the summed one is
 // the key).
 
 #include <cstdint>
@@ -21,16 +21,16 @@ namespace fa_profile::hopper {
 
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kWarpgroupRows = 64;  // M of every WGMMA
-inline constexpr int kStepDepth = 16;      // K of a WGMMA of 2-byte elements
+inline constexpr int kStepDepth = 16;      // K of a WGMMA on 2-byte elements
 inline constexpr int kSlabColumns = 64;
 inline constexpr int kRowBytes = 128;                     // a row of a slab, and the width of the swizzle
-inline constexpr int kAtomRows = 8;                       // the swizzle repeats after so many rows
-inline constexpr int kAtomBytes = kAtomRows * kRowBytes;  // 1024: a slab begins at a multiple of it
+inline constexpr int kAtomRows = 8;                       // the swizzle repeats after this many rows
+inline constexpr int kAtomBytes = kAtomRows * kRowBytes;  // 1024: slabs begin at multiples of it
 
 FA_HOPPER_BOTH constexpr std::uint32_t SlabBytes(int rows) { return static_cast<std::uint32_t>(rows) * kRowBytes; }
 
-/// The 128-byte swizzle: of a shared-memory address, bits 4 to 6 (the 16-byte chunk of a row) are exchanged by the bits
-/// 7 to 9 (the row, modulo 8).
+/// The 128-byte swizzle: in a shared-memory address, bits 4 to 6 (the 16-byte chunk in a row) are exclusive-ored with
+/// bits 7 to 9 (the row, modulo 8).
 FA_HOPPER_BOTH constexpr std::uint32_t Swizzle128(std::uint32_t address) { return address ^ ((address >> 3) & 0x70U); }
 
 /// Byte offset of element (row, column) in a tile of `rows` rows that begins at a multiple of kAtomBytes.
@@ -54,7 +54,7 @@ FA_HOPPER_BOTH constexpr std::uint64_t MatrixDescriptor(std::uint32_t address, s
   return EncodeBytes(address) | EncodeBytes(leading) << 16 | EncodeBytes(stride) << 32 | std::uint64_t{1} << 62;
 }
 
-/// Q and K. Stride: from 8 rows to the next 8. Leading: not used by swizzled K-major layouts, 1 by convention.
+/// Q and K. Stride: from 8 rows to the next 8. Leading: unused in swizzled K-major layouts, 1 by convention.
 FA_HOPPER_BOTH constexpr std::uint64_t KMajorDescriptor(std::uint32_t address) {
   return MatrixDescriptor(address, 16, kAtomBytes);
 }
@@ -64,8 +64,8 @@ FA_HOPPER_BOTH constexpr std::uint64_t MnMajorDescriptor(std::uint32_t address, 
   return MatrixDescriptor(address, SlabBytes(rows), kAtomBytes);
 }
 
-/// How far into a K-major tile of `rows` rows step `step` of the product begins: 16 columns are 32 bytes of a row,
-/// after four steps the next slab. The hardware swizzles the whole address, so the start may lie inside an atom's row.
+/// Offset of step `step` of the product in a K-major tile of `rows` rows: 16 columns are 32 bytes of a row, after four
+/// steps the next slab. The hardware swizzles the whole address, so the start may be inside an atom's row.
 FA_HOPPER_BOTH constexpr std::uint32_t KMajorStep(int rows, int step) {
   constexpr int kSteps = kSlabColumns / kStepDepth;
   return static_cast<std::uint32_t>(step / kSteps) * SlabBytes(rows) + static_cast<std::uint32_t>(step % kSteps) * 32U;
@@ -76,7 +76,7 @@ FA_HOPPER_BOTH constexpr std::uint32_t MnMajorStep(int step) {
   return static_cast<std::uint32_t>(step) * 2U * kAtomBytes;
 }
 
-/// A descriptor whose start is `bytes` further on. No carry: shared memory ends below 256 KiB, which 14 bits hold.
+/// A descriptor whose start is `bytes` further on. No carry: shared memory ends below 256 KiB, which fits in 14 bits.
 FA_HOPPER_BOTH constexpr std::uint64_t Advance(std::uint64_t descriptor, std::uint32_t bytes) {
   return descriptor + (bytes >> 4);
 }
@@ -98,8 +98,8 @@ FA_HOPPER_BOTH constexpr int FragmentColumn(int thread, int i, int half) {
   return 8 * (i / 2) + 2 * (thread % 4) + half;
 }
 
-/// Which element of the accumulator of Q K^T becomes half `half` of register `i` of P's fragment for step `step`: a
-/// thread keeps what it has, nothing moves between threads.
+/// Which element of the accumulator of Q K^T becomes half `half` of register `i` of P's fragment for step `step`:
+/// threads keep what they have, nothing moves between them.
 FA_HOPPER_BOTH constexpr int ScoreOfFragment(int step, int i, int half) { return 8 * step + 2 * i + half; }
 
 }  // namespace fa_profile::hopper

@@ -1,6 +1,6 @@
 #pragma once
 
-// Slips: the configuration of step `persistent` for head dimension 64 with one thing done worse, for asking whether the
+// Slips: the configuration of step `persistent` for head dimension 64 with one thing made worse, to check whether the
 // gate and the profiler point at it. All are correct.
 
 #include "hopper/configurations.cuh"
@@ -9,7 +9,7 @@
 namespace fa_profile::hopper {
 namespace {
 
-// One stage less in the rings of K and V: a tile is loaded only when the one before it has been used.
+// One stage less in the rings of K and V: a tile is loaded only after the previous one has been used.
 using SlipOneStage = Persistent<Tile<64, 3, 128, 1>>;
 
 // The next Q K^T waits for this P V: nothing overlaps the exponentials.
@@ -17,7 +17,7 @@ struct SlipNoOverlap : Persistent64 {
   static constexpr bool kOverlap = false;
 };
 
-// Each score is multiplied before its exponential: what a scale costs that is not folded into it.
+// Each score is multiplied before its exponential: the cost of a scale that is not folded into it.
 template <class T>
 struct ScalingConsumer : Consumer<T> {
   __device__ __forceinline__ void softmax(int tile) {
@@ -41,7 +41,7 @@ struct SlipNoSwizzle : Persistent64 {
 template <class T>
 struct MeetingConsumer : Consumer<T> {
   __device__ __forceinline__ void sync(Operand operand) {
-    constexpr int kBarrier = 15;  // the highest: the others are taken from 1 on
+    constexpr int kBarrier = 15;  // the highest: the others are numbered from 1
     if (operand == Operand::kV) NamedSync<T::kWarpgroups * kWarpgroupThreads>(kBarrier);
     Consumer<T>::sync(operand);
   }

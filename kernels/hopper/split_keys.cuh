@@ -1,11 +1,11 @@
 #pragma once
 
 // Rung 8 for few, short heads, where the time is one block's chain of latencies: no loop at all. A cluster of blocks
-// owns kQueries tiles of 64 query rows of one head; each tile's keys are split over kSplits blocks, and in a block over
-// kWarpgroups warpgroups, one tile of kKeys keys each. Unfinished rows are merged twice: the warpgroups of a block
-// exchange them through its shared memory, then each block gives the rows that another one finishes to it. No step
-// waits for more warps than those that hold the same rows. Blocks that work on the same keys load a part each and send
-// it to all of them.
+// owns kQueries tiles of 64 query rows of one head; each tile's keys are split over kSplits blocks, and within a block
+// over kWarpgroups warpgroups, one tile of kKeys keys each. Unfinished rows are merged twice: the warpgroups of a block
+// exchange them through its shared memory, then each block passes the rows that another one finishes to it. No step
+// waits for more warps than those with the same rows. Blocks that work on the same keys load a part each and send it to
+// all of them.
 
 #include <cuda_runtime.h>
 
@@ -34,8 +34,8 @@ struct SplitTile {
   static constexpr int kQueries = kQueriesArg;
   static constexpr int kWarpgroups = kWarpgroupsArg;
   static constexpr int kKeys = kKeysArg;
-  static constexpr int kPolynomialOf16 = 0;        // of 16 exponentials so many on the FMA pipe
-  static constexpr bool kDependentLaunch = false;  // begins while the kernel before it in the stream ends
+  static constexpr int kPolynomialOf16 = 0;        // of 16 exponentials, this many on the FMA pipe
+  static constexpr bool kDependentLaunch = false;  // begins while the previous kernel in the stream ends
   static constexpr bool kCopyToPush = false;       // parts go to other blocks through shared memory and TMA
   using Element = __half;
 
@@ -44,11 +44,11 @@ struct SplitTile {
   static constexpr int kBlockKeys = kWarpgroups * kKeys;
   static constexpr int kMaxSeqlen = kSplits * kBlockKeys;
   static constexpr int kSlabs = kHeadDim / kSlabColumns;
-  static constexpr int kPartKeys = kKeys / kQueries;  // what one block loads of a tile
+  static constexpr int kPartKeys = kKeys / kQueries;  // the part of a tile that one block loads
 
   using Merge = MergeLayout<kHeadDim, kSplits, kWarpgroups>;
 
-  static constexpr std::uint32_t kPushBytes = (Merge::kVectors + 1) * Merge::kWarpVectorBytes;  // of a warp
+  static constexpr std::uint32_t kPushBytes = (Merge::kVectors + 1) * Merge::kWarpVectorBytes;  // per warp
 
   static constexpr std::uint32_t kQBytes = SlabBytes(kWarpgroupRows) * kSlabs;
   static constexpr std::uint32_t kKvBytes = SlabBytes(kKeys) * kSlabs;
@@ -76,10 +76,10 @@ struct SplitBarriers {
   Mbarrier q;
   Mbarrier k[T::kWarpgroups];
   Mbarrier v[T::kWarpgroups];
-  Mbarrier parts[T::kWarpgroups * T::Merge::kWarps];  // of the other blocks, for each warp that finishes rows
+  Mbarrier parts[T::kWarpgroups * T::Merge::kWarps];  // from the other blocks, for each warp that finishes rows
 };
 
-/// Where a thread is, and the registers of its warpgroup's tile.
+/// A thread's position, and the registers for its warpgroup's tile.
 template <class T>
 struct SplitWarpgroup {
   using Element = typename T::Element;
@@ -121,7 +121,7 @@ struct SplitWarpgroup {
     }
   }
 
-  /// This block's part of warpgroup `of`'s tile, to all blocks that share it.
+  /// Loads this block's part of warpgroup `of`'s tile into all blocks that share it.
   __device__ __forceinline__ void load_kv(Operand operand, int of) {
     const bool is_k = operand == Operand::kK;
     Mbarrier* const barrier = &(is_k ? barriers.k : barriers.v)[of];
@@ -142,7 +142,7 @@ struct SplitWarpgroup {
       }
     }
   }
-  /// One thread: in the order in which the block needs them.
+  /// Done by one thread, in the order in which the block needs them.
   __device__ __forceinline__ void load_kv() {
     for (const Operand operand : {Operand::kK, Operand::kV}) {
 #pragma unroll
@@ -177,7 +177,7 @@ struct SplitWarpgroup {
     Pin(scores);
   }
 
-  /// Scores become probabilities of this tile alone, and the A operand of PV.
+  /// Scores become this tile's own probabilities, and the A operand of PV.
   __device__ __forceinline__ void softmax() {
     const int warp_row = first_row + thread / 32 * 16;
     if (NeedsMask(warp_row, first_key, T::kKeys, call.seqlen, call.causal)) {
@@ -233,11 +233,11 @@ struct SplitWarpgroup {
     } else {
       Finish(merge);
     }
-    if constexpr (T::kCopyToPush) ClusterWait();  // every part has come, so no copy reads any more
+    if constexpr (T::kCopyToPush) ClusterWait();  // every part has arrived, so no copy is still reading
   }
 
  private:
-  /// Makes `o` this warpgroup's share of the columns, summed over the block's keys, under the block's maxima.
+  /// Turns `o` into this warpgroup's share of the columns, summed over the block's keys, under the block's maxima.
   __device__ __forceinline__ void Combine(unsigned char* merge) {
     const auto vector_of = [&](int to, int v) {
       const float* const x = o + to * Merge::kShare + 4 * v;
@@ -260,7 +260,7 @@ struct SplitWarpgroup {
     }
     NamedSync<32 * T::kWarpgroups>(1 + thread / 32);
 #pragma unroll
-    for (int of = 1; of < T::kWarpgroups; ++of) {  // its share to the front: no index that only the run knows
+    for (int of = 1; of < T::kWarpgroups; ++of) {  // its share to the front: no index that is only known at run time
       if (warpgroup != of) continue;
 #pragma unroll
       for (int i = 0; i < Merge::kShare; ++i) o[i] = o[of * Merge::kShare + i];
@@ -288,7 +288,7 @@ struct SplitWarpgroup {
     }
   }
 
-  /// Gives its share of its rows to the block that finishes them. `memory`: where the tiles begin.
+  /// Passes its share of its rows to the block that finishes them. `memory`: where the tiles begin.
   __device__ __forceinline__ void Push(unsigned char* memory, int owner) const {
     const int warp = thread / 32;
     const auto rank_there = static_cast<unsigned>(owner + T::kSplits * query());
@@ -316,7 +316,7 @@ struct SplitWarpgroup {
     }
   }
 
-  /// Adds what the other blocks gave for this warp's rows, divides by the sums, and stores.
+  /// Adds what the other blocks sent for this warp's rows, divides by the sums, and stores.
   __device__ __forceinline__ void Finish(const unsigned char* merge) {
     const int warp = thread / 32;
     if constexpr (T::kSplits > 1) Wait(PartsOf(warp), 0, WaitFor::kParts);
@@ -344,7 +344,7 @@ struct SplitWarpgroup {
     return &barriers.parts[warpgroup * Merge::kWarps + warp % Merge::kWarps];
   }
 
-  /// What was summed under the maxima `had` is now under row_max. Rows without a key become 0.
+  /// Makes sums relative to the maxima `had` relative to row_max. Rows without a key become 0.
   __device__ __forceinline__ void Weigh(const float (&had)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -430,7 +430,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   const bool has_keys = wg.has_keys();
   const bool loads = thread == 0;
 
-  if (thread == 0) {  // with `loads` here ptxas orders the code in another way, which was not measured
+  if (thread == 0) {  // with `loads` here ptxas orders the code differently, which was not measured
     InitSplitBarriers<T>(barriers);
   } else if (thread == 32) {  // another warp, meanwhile
     PrefetchMap(&call.q);
@@ -439,17 +439,17 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   }
   if constexpr (T::kDependentLaunch) {
     if (loads) {
-      WaitForKernelBefore();  // nothing was read or written before here, and all that is written comes of what is read
+      WaitForKernelBefore();  // nothing was read or written before this, and all that is written depends on reads
       LetNextKernelBegin();
     }
   }
-  if (loads && has_keys) wg.load_q();  // without keys for the first warpgroup no one would wait for it
+  if (loads && has_keys) wg.load_q();  // without keys for the first warpgroup nobody would wait for it
   if constexpr (T::kQueries == 1) {
     if (loads) wg.load_kv();
   }
   SyncBlock();
 
-  // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
+  // The other blocks have begun, and their barriers exist: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
   if constexpr (T::kQueries > 1) {
     ClusterWait();
@@ -467,13 +467,13 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   }
 
   if constexpr (T::kQueries > 1 && !T::kCopyToPush) {
-    ClusterArrive();  // what others sent has come
+    ClusterArrive();  // what others sent has arrived
   } else if constexpr (T::kCluster > 1 && T::kQueries == 1) {
     wg.sync();
   }
   wg.epilogue(memory + skip);
   if constexpr (T::kQueries > 1 && !T::kCopyToPush) {
-    ClusterWait();  // no block ends before what it sent has come everywhere
+    ClusterWait();  // no block ends before its data has arrived everywhere
   }
 }
 
@@ -491,10 +491,10 @@ cudaError_t MakeSplitCall(SplitCall& call, const AttentionParams& params) {
   return status;
 }
 
-/// Enqueues the kernel of configuration T. The tensors are of T::Element, whatever the pointers of `params` say.
+/// Enqueues the kernel of configuration T. The tensors have type T::Element, whatever the pointers of `params` say.
 template <class T>
 cudaError_t LaunchSplit(const AttentionParams& params, cudaStream_t stream) {
-  constexpr int kMaxHeads = 65535;  // of a grid's second dimension
+  constexpr int kMaxHeads = 65535;  // limit of a grid's second dimension
   const int heads = params.batch * params.num_heads;
   const int clusters_per_head = Blocks(params.seqlen, kWarpgroupRows * T::kQueries);
   if (params.head_dim != T::kHeadDim || params.seqlen > T::kMaxSeqlen || heads > kMaxHeads) {

@@ -26,7 +26,7 @@ struct BfloatTile : SplitTile<64, 2, 2, 2, 128> {
 
 }  // namespace
 
-// SplitTile<head_dim, splits, query tiles of a cluster, warpgroups, keys of a warpgroup>
+// SplitTile<head_dim, splits, query tiles per cluster, warpgroups, keys per warpgroup>
 Variants SplitVariants() {
   static constexpr Variant kVariants[] = {
       SplitVariant<SplitTile<64, 1, 1, 4, 128>>("split_64_1_1_4_128", "no cluster: 4 warpgroups of 128 keys"),

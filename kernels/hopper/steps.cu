@@ -1,4 +1,4 @@
-// The steps to rung 8's configurations for many rows, a switch each.
+// The steps to rung 8's configurations for many rows, one switch each.
 #include <iterator>
 
 #include "hopper/configurations.cuh"

@@ -10,7 +10,7 @@ namespace {
 
 using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
 
-/// The driver's function, or why there is none; the same for every call.
+/// The driver's function, or why it is missing; the same for every call.
 struct Driver {
   EncodeTiled encode = nullptr;
   cudaError_t status = cudaErrorNotSupported;
@@ -41,12 +41,12 @@ cudaError_t EncodeMap(CUtensorMap& map, const void* tensor, CUtensorMapDataType 
   const std::array<cuuint64_t, 2> strides{head_dim * kElementBytes, seqlen * head_dim * kElementBytes};
   const std::array<cuuint32_t, 3> box{kSlabColumns, static_cast<cuuint32_t>(box_rows), 1};
   const std::array<cuuint32_t, 3> steps{1, 1, 1};
-  // The driver takes a pointer to what it will not write.
+  // The driver takes a non-const pointer to data that it does not write.
   const CUresult result = driver.encode(&map, type, sizes.size(), const_cast<void*>(tensor), sizes.data(),
                                         strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
                                         swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
                                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  // The numbers of the driver's errors are those of the runtime's.
+  // The driver's error numbers are the same as the runtime's.
   return static_cast<cudaError_t>(result);
 }
 

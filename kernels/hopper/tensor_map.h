@@ -10,7 +10,7 @@
 namespace fa_profile::hopper {
 
 /// The tensor map of `tensor` (batch * num_heads, seqlen, head_dim) with boxes of 64 columns and `box_rows` rows of one
-/// head, in shared memory swizzled over 128 bytes unless `swizzled` is false. Calls the driver through the runtime:
+/// head, in shared memory with the 128-byte swizzle unless `swizzled` is false. Calls the driver through the runtime:
 /// nothing links libcuda.
 cudaError_t EncodeMap(CUtensorMap& map, const void* tensor, CUtensorMapDataType type, const AttentionParams& params,
                       int box_rows, bool swizzled = true);

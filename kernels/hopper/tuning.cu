@@ -1,4 +1,4 @@
-// Shapes and switches besides those of steps.cu, to be measured against them (bench/hopper/times.cpp).
+// Shapes and switches other than those in steps.cu, to be measured against them (bench/hopper/times.cpp).
 #include <iterator>
 
 #include "hopper/configurations.cuh"
@@ -28,7 +28,7 @@ struct EachItemABlock : T {
 template <class T>
 struct Paired : T {
   static constexpr int kCluster = 2;
-  // Two maps of parts and a rank more: 24 registers spill.
+  // Two maps of parts and a rank more: with 24, registers spill.
   static constexpr int kProducerRegisters = T::kWarpgroups == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = T::kWarpgroups == 3 ? 160 : 232;
 };

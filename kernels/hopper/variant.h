@@ -9,7 +9,7 @@ namespace fa_profile::hopper {
 /// A way to build rung 8, for tests and benchmarks. The steps of a head dimension add one switch each.
 struct Variant {
   const char* name;     // "64_overlap"
-  const char* changes;  // what it has that the one before has not
+  const char* changes;  // what it has that the previous one lacks
   int head_dim;
   bool bf16;
   int max_seqlen;  // 0: any
@@ -23,11 +23,11 @@ struct Variants {
   const Variant* end() const { return end_; }
 };
 
-/// Of the kernel for many rows, plain first.
+/// For the kernel for many rows, plain first.
 Variants ForwardVariants();
-/// Of the same, with other shapes and switches.
+/// For the same kernel, with other shapes and switches.
 Variants TuningVariants();
-/// Of the kernel for few rows, which splits the keys.
+/// For the kernel for few rows, which splits the keys.
 Variants SplitVariants();
 
 }  // namespace fa_profile::hopper

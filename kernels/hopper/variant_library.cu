@@ -1,5 +1,5 @@
-// A variant of rung 8 as a kernel library, for fa-profile to measure and compare. On the compiler's command line:
-// VARIANT, a configuration (Overlap64), VARIANT_LAUNCH, what launches it, and VARIANT_NAME ("hopper_64_overlap").
+// A variant of rung 8 as a kernel library, for fa-profile to measure and compare. Set on the compiler's command line:
+// VARIANT, a configuration (Overlap64), VARIANT_LAUNCH, its launcher, and VARIANT_NAME ("hopper_64_overlap").
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -13,13 +13,13 @@
 namespace fa_profile::hopper {
 namespace {
 
-// nvcc takes no comma in a macro of its command line.
+// nvcc accepts no comma in a macro on its command line.
 using Split21 = SplitTile<64, 2, 1, 2, 128>;
 using Split24 = SplitTile<64, 2, 4, 2, 128>;
 using Split14 = SplitTile<64, 1, 4, 4, 128>;
 using Polynomials = Polynomial<Persistent64, 3>;
 
-// The kernels of all variants have the same name: that is how the gate and `diff` find what to compare.
+// The kernels of all variants have the same name, so that the gate and `diff` know what to compare.
 struct Chosen : VARIANT {};
 
 template <class T>

@@ -1,8 +1,8 @@
 #pragma once
 
-// What threads and warps do that C++ has no words for.
+// Operations of threads and warps that C++ cannot express.
 //
-// The kernels of this folder contain no other device code than that of warp.cuh, barriers.cuh, tma.cuh and wgmma.cuh:
+// The kernels in this folder contain no device code other than warp.cuh, barriers.cuh, tma.cuh and wgmma.cuh:
 // tests/hopper_emulator has the same functions for the CPU, and runs the kernels with them.
 
 #include <cuda_runtime.h>
@@ -33,14 +33,14 @@ __device__ __forceinline__ void StoreShared(std::uint32_t address, std::uint32_t
 __device__ __forceinline__ void SyncBlock() { __syncthreads(); }
 __device__ __forceinline__ void SyncWarp() { __syncwarp(); }
 
-/// Programmatic dependent launch (PTX ISA, "griddepcontrol"): waits until the kernel before in the stream has ended and
-/// what it wrote is visible. Does nothing in an ordinary launch.
+/// Programmatic dependent launch (PTX ISA, "griddepcontrol"): waits until the previous kernel in the stream has ended
+/// and its writes are visible. Does nothing in an ordinary launch.
 __device__ __forceinline__ void WaitForKernelBefore() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
-/// Lets the next kernel in the stream, if it was launched so, begin as soon as every block has said this or ended.
+/// Lets the next kernel in the stream, if launched that way, begin once every block has called this or ended.
 __device__ __forceinline__ void LetNextKernelBegin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
-/// The value of a warp's first lane: the compiler then knows that it is the same for all.
+/// The value of a warp's first lane, so that the compiler knows it is the same for all.
 __device__ __forceinline__ int OfWarp(int x) { return __shfl_sync(0xffffffffU, x, 0); }
 
 /// The value of the lane whose number differs in the bits of `mask`.
@@ -49,17 +49,17 @@ __device__ __forceinline__ float OfLaneXor(float x, int mask) { return __shfl_xo
 /// Whether it is true for any lane of the warp.
 __device__ __forceinline__ bool AnyOfWarp(bool x) { return __any_sync(0xffffffffU, x) != 0; }
 
-/// The same value, but nothing that comes of it is computed earlier than here: what a loop's end needs does not take
-/// registers all through the loop.
+/// The same value, but nothing derived from it is computed before this point: what the end of a loop needs does not
+/// occupy registers throughout the loop.
 __device__ __forceinline__ int Here(int x) {
   asm volatile("" : "+r"(x));
   return x;
 }
 
-/// All of the arithmetic that gives `x` comes before all that follows. ptxas moves a wait for products up across
-/// arithmetic, which would then no longer overlap the products; across a branch it does not.
+/// All arithmetic for `x` comes before everything that follows. ptxas moves a wait for products up across arithmetic,
+/// which would then no longer overlap the products; it does not move it across a branch.
 __device__ __forceinline__ void FinishFirst(float x) {
-  if (AnyOfWarp(x != x)) asm volatile("nanosleep.u32 0;");  // NaN: of infinite or NaN inputs
+  if (AnyOfWarp(x != x)) asm volatile("nanosleep.u32 0;");  // NaN: from infinite or NaN inputs
 }
 
 __device__ __forceinline__ float MinusInfinity() { return __int_as_float(static_cast<int>(0xff800000U)); }
@@ -71,7 +71,7 @@ __device__ __forceinline__ float Exp2OnMufu(float x) {
   return y;
 }
 
-/// 1 / x to the last bit or two, without the branch that IEEE's division has.
+/// 1 / x to the last bit or two, without the branch in IEEE division.
 __device__ __forceinline__ float Reciprocal(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -17,8 +17,8 @@ Truth Share(const char* name, const char* phase, double expected, double toleran
 std::vector<WarpClocks> RunClocked(int warps, const std::function<cudaError_t(std::uint64_t* sums)>& launch) {
   std::vector<WarpClocks> clocks(static_cast<std::size_t>(warps));
   const DeviceBuffer buffer = ZeroedBuffer(clocks.size() * sizeof(WarpClocks));
-  // Of an idle GPU the clocks rise at first: the SM's against that of L2 and DRAM, so that loads take other numbers of
-  // cycles than later, when phases are sampled.
+  // On an idle GPU the clocks rise at first, the SM's relative to that of L2 and DRAM, so that loads take different
+  // numbers of cycles than later, when phases are sampled.
   static const bool warm = [&] {
     constexpr std::chrono::milliseconds kWarmUp{300};
     const auto start = std::chrono::steady_clock::now();

@@ -12,7 +12,7 @@
 
 namespace fa_profile {
 
-/// A warp's laps: three phases and what it waited after each.
+/// A warp's laps: three phases and the wait after each.
 inline constexpr int kSlots = 6;
 enum Slot { kAlpha, kAfterAlpha, kBeta, kAfterBeta, kGamma, kAfterGamma };
 
@@ -26,8 +26,8 @@ struct PhaseIterations {
   int gamma = 0;
 };
 
-/// Runs a kernel that reads the clock twice (the first run warms the instruction cache up) and returns the laps of the
-/// second run, a row a warp.
+/// Runs a kernel that reads the clock twice (the first run warms up the instruction cache) and returns the laps of the
+/// second run, a row per warp.
 std::vector<WarpClocks> RunClocked(int warps, const std::function<cudaError_t(std::uint64_t* sums)>& launch);
 
 /// "warp_time_share" of alpha, beta, gamma and sync and "work_share" of the first three, within `tolerance`.

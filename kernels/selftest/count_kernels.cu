@@ -1,5 +1,5 @@
 // Kernels that execute a number of instructions which the host can compute: the counted instruction is inline assembly
-// in a loop that is not unrolled (`unroll 1`) round a body that is, so that no compiler changes how many there are.
+// in a loop that is not unrolled (`unroll 1`) around a body that is, so that no compiler changes their number.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,12 +15,12 @@ constexpr int kThreads = 128;
 constexpr int kWarps = kBlocks * kThreads / 32;
 constexpr int kUnroll = 8;
 constexpr int kRounds = 200;
-// Of the body's instruction, over all warps.
+// Executions of the body's instruction, over all warps.
 constexpr double kExecuted = static_cast<double>(kWarps) * kRounds * kUnroll;
-constexpr int kMemoryRounds = 32;  // fewer: each warp of each round has other addresses
+constexpr int kMemoryRounds = 32;  // fewer: each warp uses other addresses in each round
 constexpr double kMemoryRequests = static_cast<double>(kWarps) * kMemoryRounds;
 
-// Keeps `x` alive without a store: no value that occurs has these bits, which the compiler cannot know.
+// Keeps `x` alive without a store: no actual value has these bits, which the compiler cannot know.
 __device__ __forceinline__ void Consume(std::uint32_t* sink, std::uint32_t x) {
   if (x == 0x7f9f1234U) *sink = x;
 }
@@ -70,7 +70,7 @@ __device__ __forceinline__ float alpha(float x, float y, int rounds) {
   return x;
 }
 
-// The first `active` lanes of each warp work; the others are gone before it begins.
+// The first `active` lanes of each warp work; the others exit before.
 __global__ void __launch_bounds__(kThreads) ThreadsKernel(std::uint32_t* sink, float x, int active, int rounds) {
   if (static_cast<int>(threadIdx.x % 32) >= active) return;
   Consume(sink, __float_as_uint(alpha(x, x, rounds)));
@@ -88,8 +88,8 @@ __device__ __forceinline__ std::uint32_t alpha(std::uint32_t address, int rounds
   return x;
 }
 
-// Lane i reads word i * stride. 32 banks of one word: for a power of two `stride` lanes meet in a bank, each at another
-// word, and the request takes `stride` wavefronts.
+// Lane i reads word i * stride. There are 32 banks, one word wide: for a power of two `stride` lanes meet in a bank,
+// each at another word, and the request takes `stride` wavefronts.
 __global__ void __launch_bounds__(kThreads) ConflictKernel(std::uint32_t* sink, int stride, int rounds) {
   __shared__ std::uint32_t words[32 * 32];
   const std::uint32_t address = sm80::SharedAddress(&words[static_cast<int>(threadIdx.x % 32) * stride]);
@@ -110,7 +110,7 @@ __device__ __forceinline__ std::uint32_t alpha(const std::uint32_t* from, std::i
   return x;
 }
 
-// Lane i of a warp loads word i * stride of its 32 * stride words; another warp or round has other words.
+// Lane i of a warp loads word i * stride of its 32 * stride words; other warps and rounds have other words.
 __global__ void __launch_bounds__(kThreads)
     LoadKernel(std::uint32_t* sink, const std::uint32_t* data, int stride, int rounds) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -202,7 +202,7 @@ SelftestKernel Conflict(int ways) {
           }};
 }
 
-// A warp's words lie `stride` words apart: 32 of them touch 4 * stride sectors of 32 bytes, at most one each.
+// A warp's words are `stride` words apart: 32 of them touch 4 * stride sectors of 32 bytes, at most one each.
 double Sectors(int stride) { return kMemoryRequests * (stride < 8 ? 4 * stride : 32); }
 
 std::size_t GlobalBytes(int stride) {

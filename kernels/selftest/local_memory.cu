@@ -1,4 +1,4 @@
-// Local memory on purpose: an array indexed at run time has no place in registers. (Compiled without ptxas's warning.)
+// Local memory on purpose: an array indexed at run time cannot be in registers. (Compiled without ptxas's warning.)
 #include <cstdint>
 #include <utility>
 
@@ -13,7 +13,7 @@ constexpr int kRounds = 200;
 constexpr unsigned kWords = 64;
 constexpr double kExecuted = static_cast<double>(kBlocks) * kThreads / 32 * kRounds;
 
-// A round stores one word and loads another: one STL and one LDL. `volatile` keeps the compiler from handing a value on
+// A round stores one word and loads another: one STL and one LDL. `volatile` keeps the compiler from passing a value on
 // in a register.
 __device__ __forceinline__ std::uint32_t alpha(volatile std::uint32_t* words, int rounds) {
   std::uint32_t x = 0;

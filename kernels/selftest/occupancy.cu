@@ -12,8 +12,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr long long kCycles = 1'000'000;
 
-// Each warp stays this long, whatever the others do: with work instead, the scheduler prefers older warps, they leave
-// first, and fewer are resident on average than were launched.
+// Each warp stays this long, whatever the others do: if it worked instead, the scheduler would prefer older warps, they
+// would leave first, and fewer would be resident on average than were launched.
 __device__ __forceinline__ void alpha(long long cycles) {
   const long long start = clock64();
   while (clock64() - start < cycles) {
@@ -22,7 +22,7 @@ __device__ __forceinline__ void alpha(long long cycles) {
 
 __global__ void __launch_bounds__(kThreads) OccupancyKernel(long long cycles) { alpha(cycles); }
 
-// As much shared memory as leaves room for exactly `blocks` blocks on an SM.
+// The shared memory that leaves room for exactly `blocks` blocks on an SM.
 int SharedBytes(int blocks) {
   const int per_sm = DeviceAttribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   const int reserved = DeviceAttribute(cudaDevAttrReservedSharedMemoryPerBlock);
@@ -41,7 +41,7 @@ SelftestKernel Occupancy(int blocks) {
     std::vector<DeviceBuffer> buffers;
     const int grid = DeviceAttribute(cudaDevAttrMultiProcessorCount) * blocks;  // one wave
     const auto launch = [function, grid, shared](cudaStream_t stream) {
-      // The three kernels of this file are one function, so the attribute is set anew for each launch.
+      // The three kernels in this file are one function, so the attribute is set again for each launch.
       const cudaError_t set = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
       if (set != cudaSuccess) return set;
       OccupancyKernel<<<grid, kThreads, shared, stream>>>(kCycles);

@@ -1,14 +1,14 @@
 #pragma once
 
-// The phases of the kernels whose durations are known. Each is a chain: an instruction waits for the one before, so a
-// phase's time is its count times a latency (or, where many warps meet, what the pipe can take).
+// The phases of the kernels with known durations. Each is a chain: an instruction waits for the previous one, so a
+// phase's time is its count times a latency (or, with many warps, what the pipe can take).
 
 #include <cstdint>
 
 namespace fa_profile {
 namespace {
 
-constexpr int kAlphaUnroll = 16;  // FFMAs an iteration
+constexpr int kAlphaUnroll = 16;  // FFMAs per iteration
 constexpr int kBetaUnroll = 8;    // MUFU.EX2s
 constexpr int kGammaUnroll = 4;   // shared loads,
 constexpr int kGammaWays = 8;     // each with bank conflicts of 8 ways
@@ -32,7 +32,7 @@ __device__ __forceinline__ float beta(float x, int iterations) {
   return x;
 }
 
-/// `words` (kGammaWords) hold zeros: each load's value is an offset for the next one's address.
+/// `words` (kGammaWords) contains zeros: each load's value is an offset for the next one's address.
 __device__ __forceinline__ std::uint32_t gamma(std::uint32_t words, int iterations) {
   std::uint32_t address = words + threadIdx.x % 32 * kGammaWays * 4;
 #pragma unroll 1

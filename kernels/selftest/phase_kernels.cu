@@ -1,5 +1,5 @@
-// Kernels of three phases in a loop that measure the durations of their phases themselves. What is profiled is the very
-// code that reads the clocks: another build would have other phases.
+// Kernels with three phases in a loop that measure the durations of their phases themselves. The profiled code is the
+// very code that reads the clocks: another build would have other phases.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -67,24 +67,24 @@ __global__ void __launch_bounds__(256)
   if (__float_as_uint(x) == 0x7f9f1234U && address == 1) *sink = address;  // never: keeps the chains alive
 }
 
-// Grid, block and what the phases should take.
+// Grid, block and the intended shares of the phases.
 struct PhaseCase {
   std::string id;
   std::string proves;
   Beta beta = Beta::kAllFree;
-  std::array<double, 3> target{};  // of the wall time; the truth is what the clocks say
+  std::array<double, 3> target{};  // shares of the wall time; the truth is what the clocks say
   int blocks_per_sm = 1;
   int threads = 128;
 };
 
-// Without barriers warps drift apart by up to a round, and the samples of an SM that some have left already are of
-// those that stay: many rounds make that end a small part of the whole.
+// Without barriers warps drift apart by up to a round, and once some have left an SM, its samples come from those that
+// stay: many rounds make that end a small part of the whole.
 constexpr int kRounds = 100;
-// A round takes about this long: a phase of 1 % then lasts many times a clock read.
+// Approximate length of a round: a phase of 1 % then lasts many times a clock read.
 constexpr double kCyclesPerRound = 40e3;
 constexpr double kShareTolerance = 0.01;  // one point
-// Where 32 warps contend for a pipe, launches of the same kernel differ in who runs when, and the clocks are of another
-// launch than the samples.
+// Where 32 warps contend for a pipe, launches of the same kernel differ in who runs when, and clocks and samples come
+// from different launches.
 constexpr double kContendedTolerance = 0.04;
 
 template <Beta kBeta>
@@ -112,8 +112,8 @@ int Rescaled(int iterations, double measured_cycles, double target_cycles) {
   return std::max(1, static_cast<int>(std::lround(iterations * target_cycles / measured_cycles)));
 }
 
-// Iterations that come near the target on this GPU. What an iteration takes depends on what other warps do meanwhile,
-// which changes with the iterations: so step by step, until it is near enough for the name.
+// Iterations that come close to the target on this GPU. How long an iteration takes depends on what other warps do
+// meanwhile, which changes with the iterations: so step by step, until it is close enough for the name.
 PhaseIterations Calibrate(const PhaseCase& c, const std::function<std::vector<Truth>(PhaseIterations)>& wall_shares,
                           const std::function<double()>& cycles_per_round) {
   constexpr int kLeastSteps = 3;  // the first are far from the length of a round
@@ -163,7 +163,7 @@ SelftestRun Make(const PhaseCase& c) {
   const auto run = [&](PhaseIterations n) {
     clocks = RunClocked(blocks * warps_per_block,
                         [&](std::uint64_t* sums) { return Launch(c, blocks, sink, n, sums, nullptr); });
-    // Without a barrier a warp waits for no other: all of them are evidence.
+    // Without a barrier no warp waits for another: all of them are evidence.
     return WallShares(clocks, c.beta == Beta::kAllFree ? 1 : warps_per_block, Tolerance(c));
   };
   const auto cycles_per_round = [&] {

@@ -12,10 +12,10 @@
 
 namespace fa_profile {
 
-/// One launch, with the device memory it works on.
+/// One launch, with its device memory.
 class SelftestWorkload final : public Workload {
  public:
-  /// `launch` enqueues on a stream and returns what the launch said; `buffers` is what it points into.
+  /// `launch` enqueues on a stream and returns the launch's status; `buffers` is what it points into.
   SelftestWorkload(std::string kernel, std::vector<DeviceBuffer> buffers,
                    std::function<cudaError_t(cudaStream_t)> launch);
 
@@ -40,11 +40,11 @@ DeviceBuffer ZeroedBuffer(std::size_t bytes);
 /// An attribute of the current device. Throws Error.
 int DeviceAttribute(cudaDeviceAttr attribute);
 
-// Truths in one line each.
+// One-line constructors for truths.
 Truth Sass(std::string name, std::string opcode, std::string phase, double expected, std::string note = {});
 Truth Counter(std::string name, double expected, double tolerance_ratio, std::string note = {});
 
-// The parts of SelftestKernels(), one for each file.
+// The parts of SelftestKernels(), one per file.
 std::vector<SelftestKernel> CountKernels();
 std::vector<SelftestKernel> LocalMemoryKernels();
 std::vector<SelftestKernel> OccupancyKernels();

@@ -1,5 +1,5 @@
 // A warp-specialised kernel: warp 0 of each block brings data into shared memory, warps 1 to 3 work on it, two stages
-// in flight. Its roles overlap, so its truth is warp-time: who worked how long, and who waited how long for whom.
+// in flight. Its roles overlap, so its truth is warp-time: how long each worked, and how long it waited for whom.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -22,13 +22,13 @@ constexpr int kLoadsPerIteration = 4;
 constexpr int kDataWords = 4096;
 constexpr double kShareTolerance = 0.01;
 
-// How the roles tell each other that a stage is full or empty.
+// How the roles signal each other that a stage is full or empty.
 enum class Handover {
   kNamedBarrier,  // bar.sync and bar.arrive: the hardware holds the waiting warp
   kMbarrier,      // mbarrier: the waiting warp asks again and again
 };
 
-/// Brings zeros from global memory, one wait for memory an iteration.
+/// Loads zeros from global memory, one wait for memory per iteration.
 __device__ __forceinline__ void alpha(std::uint32_t stage, const std::uint32_t* data, int iterations) {
   const unsigned lane = threadIdx.x % 32;
   unsigned offset = lane;
@@ -59,7 +59,7 @@ __device__ __forceinline__ bool TestPhase(std::uint32_t barrier, unsigned parity
   return done != 0;
 }
 
-/// A lap for the arrival and all else until the question: no role waits behind beta here.
+/// A lap for the arrival and everything else until the question: no role waits after beta here.
 constexpr Slot kHandover = kAfterBeta;
 
 /// Waits until the other role is done with a stage.
@@ -165,7 +165,7 @@ std::vector<Truth> Counts(const RoleCase& c, int blocks) {
           Sass("smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", "LDS", "gamma", lds * kGammaWays)};
 }
 
-/// What warps wait at mbarriers.
+/// What warps wait for at mbarriers.
 std::vector<Truth> Waits(const std::vector<WarpClocks>& clocks, int blocks) {
   constexpr double kTolerance = 0.03;
   double cycles = 0.0;

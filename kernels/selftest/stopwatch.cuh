@@ -4,8 +4,8 @@
 
 namespace fa_profile {
 
-/// Laps of one warp by the SM's clock, summed by slot. Without kClocks nothing of it is compiled. The lower half of the
-/// clock is enough (a lap and a sum stay below 2^32 cycles, some two seconds) and half the registers.
+/// Laps of one warp by the SM's clock, summed by slot. Without kClocks none of it is compiled. The lower half of the
+/// clock is enough (a lap and a sum stay below 2^32 cycles, some two seconds) and takes half the registers.
 template <bool kClocks, int kSlots>
 class Stopwatch {
  public:
@@ -17,7 +17,7 @@ class Stopwatch {
     watch.Start();
     return watch;
   }
-  /// The time since Start() or the last lap belongs to `slot`.
+  /// Assigns the time since Start() or the last lap to `slot`.
   __device__ __forceinline__ void Lap(int slot) {
     if constexpr (kClocks) {
       const std::uint32_t now = Clock();
@@ -25,9 +25,9 @@ class Stopwatch {
       last_ = now;
     }
   }
-  /// The same after a barrier: the wait belongs to `slot`. A BAR does not hold a warp before something needs it, and a
-  /// clock read needs nothing: it would give the time of arrival. A load of what others may have written does need it.
-  /// `shared_word`: the address of a word of shared memory that is 0, in shared memory's own address space.
+  /// The same after a barrier: the wait is assigned to `slot`. A BAR does not hold a warp before something needs it,
+  /// and a clock read needs nothing: it would give the time of arrival. A load of what others may have written does
+  /// need it. `shared_word`: the address of a word of shared memory that is 0, in shared memory's own address space.
   __device__ __forceinline__ void LapBehindBarrier(int slot, std::uint32_t shared_word) {
     if constexpr (kClocks) {
       std::uint32_t x;
@@ -36,7 +36,7 @@ class Stopwatch {
       Lap(slot);
     }
   }
-  /// sums (warps, kSlots): each warp's row, by its first lane.
+  /// sums (warps, kSlots): each warp's row, written by its first lane.
   __device__ __forceinline__ void Write(std::uint64_t* sums) const {
     if constexpr (kClocks) {
       if (threadIdx.x % 32 != 0) return;

@@ -25,7 +25,7 @@ namespace {
 /// Share of a kernel's time that may belong to no phase before a DataLoss reports it.
 constexpr double kUnattributedRatio = 0.05;
 
-/// Everything a recording says about one case. Pointers into the recording.
+/// Everything that a recording says about one case. Pointers into the recording.
 struct CaseData {
   const Case* kernel_case = nullptr;
   const Verification* verification = nullptr;
@@ -110,7 +110,7 @@ std::vector<std::string> PartsOf(const CaseData& data) {
   return parts;
 }
 
-/// Of the first series of the part, and of the later ones with the same method: a watched program writes several.
+/// From the first series of the part, and the later ones with the same method: a watched program writes several.
 std::optional<TimingSummary> TimingOf(const CaseData& data, const std::string& part) {
   const Timing* first = nullptr;
   std::vector<double> durations;
@@ -220,7 +220,7 @@ class CaseAnalyzer {
     return ranges;
   }
 
-  // Of attention it follows from the shape.
+  // For attention it follows from the shape.
   static Work WorkOf(const Case& of) {
     const AttentionShape* const attention = of.shape ? of.shape->attention() : nullptr;
     return attention != nullptr ? Work{attention->Flops(), std::nullopt} : of.work;
@@ -257,7 +257,7 @@ class CaseAnalyzer {
     return entry;
   }
 
-  // Where the measured call is not the certified one, its speed is not a result.
+  // If the measured call is not the certified one, its speed is not a result.
   void Judge(ProfileEntry& entry, const Range* range) const {
     entry.judgement = *data_.judgement;
     if (!entry.part.empty()) return;
@@ -300,7 +300,7 @@ class CaseAnalyzer {
   PhaseSource source_;
   const CaseData& data_;
   std::vector<std::string> parts_;  ///< empty for a call of one kernel
-  std::string single_part_;         ///< the name of its part, where the recording has one
+  std::string single_part_;         ///< the name of its part, if the recording has one
 };
 
 /// Names the counters that a metric needs and the recording lacks, for the alternative that lacks the fewest.
@@ -341,7 +341,7 @@ void AddGraphLoss(const Recording& recording, Profile& profile) {
                             graphs});
 }
 
-/// Metrics that read counters and that no entry has: one DataLoss each, naming what the recording lacks.
+/// One DataLoss for each metric that reads counters and that no entry has, naming what the recording lacks.
 void AddUnderived(const Recording& recording, Profile& profile) {
   std::set<std::string> known;
   for (const Range& range : recording.ranges) {
@@ -369,7 +369,7 @@ void AddPhaseLosses(Profile& profile) {
             {"phase_sums_open", subject, closure.quantity + " of the phases do not add up to those of the kernel", 1});
       }
     }
-    const auto ratio = Find(entry.phases->phases.back().metrics, "phase_time_ratio");  // the unattributed
+    const auto ratio = Find(entry.phases->phases.back().metrics, "phase_time_ratio");  // the unattributed phase
     if (!ratio || *ratio <= kUnattributedRatio) continue;
     profile.losses.push_back(
         {"phase_unattributed", subject,
@@ -389,7 +389,7 @@ void AddContradictions(Profile& profile) {
   }
 }
 
-/// Samples over the time of a call that no chart can show.
+/// One DataLoss for samples over the time of a call that no chart can show.
 void AddTimelineLoss(const CaseData& data, std::vector<DataLoss>& losses) {
   const std::int64_t left_out = data.incorrect() ? 0 : LeftOutOf(data.pm_samples);
   if (left_out == 0) return;

@@ -20,14 +20,14 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// A function's instructions with what warps spent at them.
+/// A function's instructions, with the time that warps spent at them.
 struct TimedCode {
   const LabelledFunction& labelled;
   std::vector<bool> async_wait;  // AsyncWaits()
   std::vector<double> executed;
-  std::vector<double> warp_cycles;  // of all executions
-  std::vector<double> work_cycles;  // of these, at work
-  // By wait for copies or stores: cycles of warps that were found at the next instruction. DEPBAR holds a warp there.
+  std::vector<double> warp_cycles;  // for all executions
+  std::vector<double> work_cycles;  // the part of these spent working
+  // By wait for copies or stores: cycles of warps found at the next instruction. DEPBAR holds a warp there.
   std::vector<double> cycles_behind;
 
   const std::vector<Instruction>& instructions() const { return labelled.function->instructions; }
@@ -39,7 +39,7 @@ struct TimedCode {
   }
 };
 
-/// Where the phase's function is called; of code without inline functions, its own line.
+/// Where the phase's function is called; for code without inline functions, its own line.
 std::string CallPlaceOf(const std::vector<InlineFrame>& stack, const std::string& phase, std::uint32_t offset) {
   if (stack.empty()) return fmt::format("0x{:04x}", offset);
   std::size_t at = 0;
@@ -49,7 +49,7 @@ std::string CallPlaceOf(const std::vector<InlineFrame>& stack, const std::string
   return fmt::format("{}:{}", stack[at].file.substr(stack[at].file.rfind('/') + 1), stack[at].line);
 }
 
-/// What a wait for groups allows to go on: N of "gsb0, 0x1" and of "SB0, 0x1".
+/// How many newer groups a wait lets run on: N in "gsb0, 0x1" and in "SB0, 0x1".
 std::size_t NewerGroups(const Instruction& wait) {
   const std::size_t start = wait.operands.find("0x");
   std::size_t newer = 0;
@@ -72,7 +72,7 @@ bool EndsCopyGroup(const Instruction& instruction) {
   return sass::FormOf(instruction.opcode) == sass::Form::kCopyGroupEnd || EndsStoreGroup(instruction);
 }
 
-/// How often warps went from one block to a successor, as far as the blocks' counts tell.
+/// How often warps went from one block to a successor, as far as the blocks' counts show.
 double TimesTaken(const TimedCode& code, const ControlFlow& flow, std::size_t from, std::size_t to) {
   const auto begun = [&](std::size_t block) { return code.executed[flow.blocks[block].first]; };
   double times = code.executed[flow.blocks[from].end - 1];
@@ -82,8 +82,8 @@ double TimesTaken(const TimedCode& code, const ControlFlow& flow, std::size_t fr
   return std::clamp(times, 0.0, begun(to));
 }
 
-/// From a wait back to the last instruction of the group that it waits for, which is included, along the most executed
-/// way. Nothing where no such group is on that way, or further away than any compiler puts it.
+/// From a wait back to and including the last instruction of the group that it waits for, along the most executed path.
+/// Nothing if no such group is on that path, or if it is further away than any compiler puts it.
 std::optional<std::vector<std::size_t>> WayToGroup(const TimedCode& code, const ControlFlow& flow, std::size_t wait,
                                                    EndsGroup ends_group) {
   constexpr std::size_t kMostNewer = 64;
@@ -115,7 +115,7 @@ std::optional<std::vector<std::size_t>> WayToGroup(const TimedCode& code, const 
   }
 }
 
-/// Waits of one function, with the sums of all their executions in place of means.
+/// Waits in one function, with the sums over all their executions instead of means.
 class FunctionWaits {
  public:
   explicit FunctionWaits(const TimedCode& code)
@@ -149,11 +149,11 @@ class FunctionWaits {
   }
 
  private:
-  /// A loop that asks until the answer is yes is left once for each wait.
+  /// A loop that asks until the answer is yes is left once per wait.
   double TimesLeft(const MbarrierWait& wait) const {
     const double behind = wait.branch + 1 < code_.executed.size() ? code_.executed[wait.branch + 1] : 0.0;
     if (wait.leaves_by_branch) return std::max(0.0, code_.executed[wait.branch] - behind);
-    // Others may come to the place behind, but not more leave than came in.
+    // Others may arrive at the place after it, but no more leave than came in.
     const std::size_t block = flow_.block_of[wait.loop_first];
     const bool falls_in = wait.loop_first > 0 && flow_.blocks[block].first == wait.loop_first &&
                           std::ranges::find(flow_.blocks[block].predecessors, flow_.block_of[wait.loop_first - 1]) !=
@@ -181,7 +181,7 @@ class FunctionWaits {
     added.issued_before_cycles = issued_before;
   }
 
-  /// Of copies that ran, sorted; the first ones.
+  /// Places of the copies that ran, sorted; the first ones.
   std::vector<PhasePlace> PlacesOf(const CopyGroup& copies) const {
     std::vector<PhasePlace> places;
     for (const std::size_t copy : copies) {
@@ -226,7 +226,7 @@ class FunctionWaits {
   std::vector<const std::vector<InlineFrame>*> stacks_;
 };
 
-/// The function with samples in place of cycles.
+/// The function with samples instead of cycles.
 TimedCode SampledCode(const LabelledFunction& labelled, const PcSampling& sampling, const SassCounting& counting) {
   const DeviceFunction& function = *labelled.function;
   const std::vector<double> none(function.instructions.size(), 0.0);

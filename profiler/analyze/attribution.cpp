@@ -11,13 +11,13 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// A rule, and what of an instruction it names. No rule: null.
+/// A rule, and the part of an instruction that it names. No rule: null.
 struct FoundRule {
   const PhaseRule* rule = nullptr;
   std::string_view by;
 };
 
-/// Finds rules. Names and files repeat for thousands of instructions, so each is looked at once.
+/// Finds rules. Names and files repeat for thousands of instructions, so each is checked once.
 class RuleFinder {
  public:
   explicit RuleFinder(const PhaseMap& map) : map_(map) {}
@@ -85,7 +85,7 @@ bool Overlap(const PhaseRule::Lines& a, const PhaseRule::Lines& b) {
   return a.file == b.file && a.first <= b.last && b.first <= a.last;
 }
 
-/// What two rules both claim, in words; empty when nothing.
+/// What both rules claim, in words; empty if nothing.
 std::string SharedClaim(const PhaseRule& a, const PhaseRule& b) {
   for (const std::string& function : a.functions) {
     if (std::ranges::find(b.functions, function) != b.functions.end()) return "function " + function;

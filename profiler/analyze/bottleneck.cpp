@@ -12,18 +12,18 @@ namespace fa_profile::analyze {
 namespace {
 
 constexpr double kBoundRatio = 0.6;
-constexpr double kRoofRatio = 0.8;  // as in Nsight Compute's rules: from here on only less work makes it faster
+constexpr double kRoofRatio = 0.8;  // as in Nsight Compute's rules: above this only less work makes it faster
 
 constexpr std::pair<const char*, const char*> kMemoryUnits[] = {
     {"DRAM", "dram_sol_ratio"}, {"L2", "l2_sol_ratio"}, {"L1", "l1_sol_ratio"}, {"memory", "memory_sol_ratio"}};
 
 struct UsedUnit {
   const char* name;
-  double ratio;  ///< of its peak
+  double ratio;  ///< relative to its peak
 };
 
-/// The part of the memory system that is used most. memory_sol_ratio, the largest of them and of smaller units, has its
-/// say only where it is larger by more than the other passes' noise.
+/// The most used part of the memory system. memory_sol_ratio, the largest of them and of smaller units, counts only if
+/// it exceeds the others by more than the noise between passes.
 UsedUnit BusiestMemory(const ProfileEntry& entry) {
   constexpr double kNoise = 0.05;
   UsedUnit busiest{"memory", 0.0};

@@ -10,7 +10,7 @@ namespace fa_profile::analyze {
 /// "latency". Empty: the entry lacks compute_sol_ratio or memory_sol_ratio.
 std::string BottleneckOf(const ProfileEntry& entry);
 
-/// The numbers behind `entry.bottleneck`: "DRAM 71 % of peak: near its roof"; of latency the reason that its warps wait
+/// The numbers for `entry.bottleneck`: "DRAM 71 % of peak: near its roof"; for latency the reason that its warps wait
 /// for most, "latency: long_scoreboard 44 %, SM 51 % of peak". Empty without a bottleneck.
 std::string BottleneckEvidence(const ProfileEntry& entry);
 

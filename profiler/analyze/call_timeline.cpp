@@ -14,7 +14,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// As the collector has it: an idle GPU reads and writes a little memory.
+/// As in the collector: an idle GPU reads and writes a little memory.
 constexpr double kActivePart = 0.01;
 constexpr double kTailParts[] = {0.9, 0.5};
 constexpr std::string_view kSmActivity = "sm_active";

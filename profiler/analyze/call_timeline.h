@@ -9,8 +9,8 @@
 
 namespace fa_profile::analyze {
 
-/// The samples of one case, of metrics of TimelineMetrics(), as series. What has no length, is before the launch, is
-/// negative or not a finite number, or is of another metric is left out; absent where nothing is left.
+/// The samples of one case, for metrics in TimelineMetrics(), as series. Samples that have no length, precede the
+/// launch, are negative or not finite, or belong to another metric are left out; absent if nothing is left.
 std::optional<CallTimeline> CallTimelineOf(const std::vector<const PmSample*>& samples);
 
 /// How many of them CallTimelineOf() leaves out.

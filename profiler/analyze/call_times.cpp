@@ -12,7 +12,7 @@ namespace {
 
 bool IsCorrect(const ProfileEntry& entry) { return !entry.verification || entry.verification->correct(); }
 
-/// "name #2" or "#2": another range of the same part, which has no separate time.
+/// "name #2" or "#2": another range of the same part, which has no time of its own.
 bool IsRepeated(const ProfileEntry& entry) {
   const std::size_t sign = entry.part.rfind('#');
   if (sign == std::string::npos || sign + 1 == entry.part.size()) return false;
@@ -30,7 +30,7 @@ std::int64_t TimeOf(const ProfileEntry& entry) {
   return entry.timing ? WholeNs(entry.timing->median_ns) : SumOfLaunches(entry);
 }
 
-/// What the parts are compared by: their medians, or where one has none the durations of their launches.
+/// The values by which parts are compared: their medians, or if one has none the durations of their launches.
 std::vector<std::int64_t> TimesOfParts(const std::vector<const ProfileEntry*>& parts) {
   const bool timed = std::ranges::all_of(parts, [](const ProfileEntry* part) { return part->timing.has_value(); });
   std::vector<std::int64_t> times;

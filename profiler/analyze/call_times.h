@@ -13,18 +13,18 @@ struct CallTimes {
     const ProfileEntry* entry = nullptr;
     std::int64_t ns = 0;
   };
-  const ProfileEntry* first = nullptr;  ///< of the whole call, or of its first part where that has no entry
+  const ProfileEntry* first = nullptr;  ///< entry of the whole call, or of its first part if it has none
   std::int64_t ns = 0;
   std::vector<Part> parts;  ///< add up to `ns`; empty: the call has none
 };
 
-/// The calls of a profile, in its order; those without a time are left out. Pointers are into the profile.
+/// The calls in a profile, in order; those without a time are left out. Pointers into the profile.
 std::vector<CallTimes> TimesOfCalls(const Profile& profile);
 
-/// Each launch's share of the time of all.
+/// Each launch's share of the total time.
 std::vector<double> LaunchRatios(const std::vector<Launch>& launches);
 
-/// Time of a launch on the GPU; 0 where it ends before it starts.
+/// Time of a launch on the GPU; 0 if it ends before it starts.
 std::int64_t LaunchNs(const Launch& launch);
 
 }  // namespace fa_profile::analyze

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSync = "sync";
 
-/// A counter and one that tells the same quantity truly (none: the quantity is 0) of a kernel.
+/// A counter, and one that gives the same quantity of a kernel correctly (none: the quantity is 0).
 struct Liar {
   const char* kernel;
   const char* counter;
@@ -37,7 +37,7 @@ std::optional<double> FindCounter(const Recording& recording, std::int64_t case_
   return std::nullopt;
 }
 
-/// What was measured of one case.
+/// The measurements of one case.
 class Measurements {
  public:
   Measurements(const Recording& recording, const ProfileEntry& entry)
@@ -121,7 +121,7 @@ class Measurements {
     return functions.empty() ? std::nullopt : std::optional(taken);
   }
 
-  /// Of a phase that is not in the table nothing was sampled.
+  /// Nothing was sampled in a phase that is not in the table.
   double PhaseMetric(const std::string& phase, const std::string& id) const {
     if (!entry_.phases) return 0.0;
     const auto found = std::ranges::find(entry_.phases->phases, phase, &PhaseEntry::name);
@@ -172,7 +172,7 @@ class Measurements {
 PhaseMap SelftestPhases() {
   PhaseMap map{"inline functions", {}};
   for (const char* const phase : {"alpha", "beta", "gamma"}) map.rules.push_back({phase, {phase}, {}, {}});
-  // The stopwatch books what it waits for after a barrier as waiting.
+  // The stopwatch counts what it waits for after a barrier as waiting.
   map.rules.push_back({kSync, {kSync, "LapBehindBarrier"}, {}, {}});
   return map;
 }

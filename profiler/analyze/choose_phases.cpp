@@ -27,7 +27,7 @@ ChosenPhases ByFunctions(const std::vector<const DeviceFunction*>& functions) {
   return ByMap(functions, AttentionPhases(), "named");
 }
 
-/// Samples by instruction, or executions, or 1 each: what the grades of an inference are weighed by.
+/// Samples by instruction, or executions, or 1 each: the weights for an inference's grades.
 std::vector<double> WeightsOf(const DeviceFunction& function, const PcSampling* sampling,
                               const std::vector<double>& executed) {
   std::vector<double> weights(function.instructions.size(), 0.0);
@@ -42,7 +42,7 @@ std::vector<double> WeightsOf(const DeviceFunction& function, const PcSampling* 
   return weights;
 }
 
-/// A function, its inferred phases, and how much its instructions weigh.
+/// A function, its inferred phases, and the weight of its instructions.
 struct InferredFunction {
   const DeviceFunction* function = nullptr;
   InferredPhases phases;

@@ -15,14 +15,14 @@ namespace fa_profile::analyze {
 struct ChosenPhases {
   std::vector<LabelledFunction> functions;
   std::string attribution;
-  std::optional<PhaseInference> inference;  ///< present where inference from machine code was tried
+  std::optional<PhaseInference> inference;  ///< present if inference from machine code was tried
 };
 
 /// Finds the phases from `source`. `sampling` and `counting` may be null: they weigh instructions, and counts decide
 /// the checks of the inference.
 ///
-/// Of several functions those whose inference is refused are unattributed when the one with the most weight is
-/// inferred; else all have opcode classes.
+/// Among several functions, those whose inference is refused are unattributed if the one with the most weight is
+/// inferred; otherwise all have opcode classes.
 ChosenPhases ChoosePhases(const std::vector<const DeviceFunction*>& functions, const std::optional<PhaseMap>& map,
                           PhaseSource source, const PcSampling* sampling, const SassCounting* counting);
 

@@ -35,7 +35,7 @@ std::optional<std::size_t> InstructionAt(const Instructions& instructions, std::
   return static_cast<std::size_t>(found - instructions.begin());
 }
 
-/// Where instructions can go on to, before blocks are cut.
+/// Where control can go from an instruction, before blocks are cut.
 struct Exits {
   bool falls_through = true;
   bool ends_block = false;
@@ -44,7 +44,7 @@ struct Exits {
   std::optional<std::size_t> callee;
 };
 
-/// The targets of an indirect branch: the offsets of "R2, -0x150, {0x1b0, 0x150}". Empty where they are not known.
+/// The targets of an indirect branch: the offsets in "R2, -0x150, {0x1b0, 0x150}". Empty if they are not known.
 std::vector<std::size_t> IndirectTargets(const Instructions& instructions, const Instruction& branch) {
   std::vector<std::size_t> targets;
   std::string_view rest = branch.operands;
@@ -85,11 +85,11 @@ std::string_view FirstOperand(const Instruction& instruction) {
   return std::string_view(instruction.operands).substr(0, instruction.operands.find(','));
 }
 
-/// Lets each BSYNC go on where the BSSY that set its register says: mostly right after it, but the compiler also puts
-/// code with a BSYNC far from there. Several BSSY may reach one BSYNC. One that none reaches, because its register was
-/// saved and restored, falls through.
+/// Lets each BSYNC continue where the BSSY that set its register says: usually right after it, but the compiler also
+/// puts code with a BSYNC far from there. Several BSSY may reach one BSYNC. One that none reaches, because its register
+/// was saved and restored, falls through.
 void ResolveConvergence(const Instructions& instructions, std::vector<Exits>& exits) {
-  // Nested BSSY are searched once for each level. Code that takes more steps than this is none of a compiler's.
+  // Nested BSSY are searched once per level. Code that takes more steps than this comes from no compiler.
   std::size_t steps = 16 * instructions.size() + 1'000'000;
   std::vector<std::set<std::size_t>> found(instructions.size());
   std::vector<std::size_t> seen_by(instructions.size(), 0);
@@ -164,8 +164,8 @@ std::vector<bool> ReachesReturn(const Instructions& instructions, const std::vec
   return reaches;
 }
 
-/// ptxas also jumps by CALL, to code far away that ends the kernel: out of a loop, for example. What never returns is
-/// not called.
+/// ptxas also jumps with CALL, to distant code that ends the kernel: out of a loop, for example. Code that never
+/// returns is not a call.
 void TurnCallsIntoJumps(const Instructions& instructions, std::vector<BasicBlock>& blocks) {
   const std::vector<bool> returns = ReachesReturn(instructions, blocks);
   for (std::size_t block = 0; block < blocks.size(); ++block) {
@@ -192,7 +192,7 @@ std::vector<std::size_t> Reachable(const std::vector<BasicBlock>& blocks, std::s
   return reached;
 }
 
-/// A subroutine runs as deep in loops as the deepest of its calls.
+/// A subroutine is as deep in loops as the deepest of its calls.
 std::vector<int> BlockDepths(const std::vector<BasicBlock>& blocks) {
   const std::vector<int> own = LoopDepths(blocks);
   std::map<std::size_t, int> calls;  // deepest call, by callee
@@ -201,7 +201,7 @@ std::vector<int> BlockDepths(const std::vector<BasicBlock>& blocks) {
     int& deepest = calls[*blocks[block].callee];
     deepest = std::max(deepest, own[block]);
   }
-  // The deepest calls first: what they reach without leaving the subroutine needs no other.
+  // The deepest calls first: what they reach without leaving the subroutine needs no others.
   std::vector<std::pair<int, std::size_t>> deepest_first;
   for (const auto& [callee, around] : calls) deepest_first.emplace_back(around, callee);
   std::ranges::sort(deepest_first, std::greater<>());
@@ -262,7 +262,7 @@ ControlFlow ReadControlFlow(const DeviceFunction& function) {
 
 std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const ControlFlow& flow, std::size_t index) {
   struct Way {
-    std::size_t length;  // instructions back to the end of the block
+    std::size_t length;  // instructions from there back to the end of the block
     std::size_t block;
     std::size_t end;
     bool operator>(const Way& other) const { return length > other.length; }
@@ -298,7 +298,7 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
   std::vector<std::size_t> region;
   std::set<std::size_t> walked{};  // blocks entered from their end
   std::vector<std::size_t> pending;
-  // Takes [first, end) backwards down to another barrier; says whether its start was reached.
+  // Walks [first, end) backwards to another barrier; returns whether it reached the start.
   const auto take = [&](std::size_t first, std::size_t end) {
     while (end > first && !sass::WaitsAtBarrier(instructions[end - 1].opcode)) region.push_back(--end);
     return end == first;
@@ -315,7 +315,7 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
     const BasicBlock& block = flow.blocks[pending.back()];
     pending.pop_back();
     if (block.callee) {
-      // The subroutine is on the way; its barriers, if it has any, end nothing.
+      // The subroutine is on the path; its barriers, if it has any, end nothing.
       for (const std::size_t called : Reachable(flow.blocks, *block.callee)) {
         for (std::size_t i = flow.blocks[called].first; i < flow.blocks[called].end; ++i) region.push_back(i);
       }

@@ -5,7 +5,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// Two passes of the same code differ by up to this, and so do a profiled range and the timed call.
+/// Two passes of the same code may differ by this much, and so may a profiled range and the timed call.
 constexpr double kPassSlack = 0.02;
 
 double DurationNs(const Launch& launch) { return ElapsedNs(launch.start_ns, launch.end_ns); }
@@ -20,7 +20,7 @@ void AddLaunches(const DeriveInputs& inputs, Metrics& variables) {
   const Launch* longest = LongestLaunch(launches);
   if (longest == nullptr) return;
   SetIfPositive(variables, "launch.registers_per_thread", longest->registers_per_thread);
-  // Zero is an answer here, and a good one.
+  // Zero is a valid answer here, and a good one.
   variables["launch.local_memory_per_thread_bytes"] = static_cast<double>(longest->local_memory_per_thread_bytes);
   variables["launch.shared_memory_per_block_bytes"] = static_cast<double>(longest->static_shared_memory_bytes) +
                                                       static_cast<double>(longest->dynamic_shared_memory_bytes);
@@ -34,8 +34,8 @@ void AddLaunches(const DeriveInputs& inputs, Metrics& variables) {
   }
 }
 
-// What a value per elapsed time of the range is multiplied with to refer to the call's own duration. Kernel replay
-// measures the kernel alone. A user range that was not timed has no correction, and such values stay absent.
+// Factor that converts a value per elapsed time of the range to the call's own duration. Kernel replay measures only
+// the kernel. A user range that was not timed has no correction, and such values stay absent.
 std::optional<double> ElapsedCorrection(const DeriveInputs& inputs) {
   if (!inputs.user_ranges) return 1.0;
   if (inputs.timing == nullptr || inputs.counters == nullptr || inputs.timing->median_ns <= 0.0) return std::nullopt;

@@ -15,13 +15,13 @@
 
 namespace fa_profile::analyze {
 
-/// Values by metric's id or variable's name. Unknown values are not in it.
+/// Values by metric id or variable name, without unknown ones.
 using Metrics = std::map<std::string, double>;
 
 std::optional<double> Find(const Metrics& values, const std::string& name);
 
-/// Metrics by id. `contradictory`: ids of ratios that were left out, because they were outside 0 to 1 by more than
-/// their sources may differ.
+/// Metrics by id. `contradictory`: ids of ratios that were left out because they exceeded 0 to 1 by more than their
+/// sources may differ.
 struct Derived {
   Metrics metrics;
   std::vector<std::string> contradictory;
@@ -30,8 +30,8 @@ struct Derived {
 /// The formulas of a catalogue, parsed once.
 class ParsedCatalogue {
  public:
-  /// `slack`: what is read comes from several runs of the same code, so a ratio that exceeds 0 to 1 by up to this is 0
-  /// or 1.
+  /// `slack`: the inputs come from several runs of the same code, so a ratio that exceeds 0 to 1 by up to this is set
+  /// to 0 or 1.
   ParsedCatalogue(std::span<const CatalogueMetric> catalogue, double slack);
 
   /// The metrics that have a value.
@@ -42,14 +42,14 @@ class ParsedCatalogue {
   double slack_;
 };
 
-/// What the formulas of one entry may read. Nothing is owned.
+/// The inputs of one entry's formulas. Nothing is owned.
 struct DeriveInputs {
   const Device* device = nullptr;
   const Metrics* counters = nullptr;  ///< null: the entry has no range
   const std::vector<Launch>* launches = nullptr;
-  bool user_ranges = true;  ///< the counters are of a user range, which is longer than what it holds
+  bool user_ranges = true;  ///< the counters belong to a user range, which is longer than its contents
   const Occupancy* occupancy = nullptr;
-  Work work;  ///< absent for a part: what share of it the part does is not known
+  Work work;  ///< absent for a part: its share of the work is not known
   const TimingSummary* timing = nullptr;
   std::optional<double> parts_median_ns;  ///< sum over the parts; only for a call of several
   bool several_kernels = false;           ///< the entry is a call of several kernels

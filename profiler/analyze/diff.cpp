@@ -17,21 +17,21 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// Clocks of two runs that differ by more than this are another policy, not jitter.
+/// Clocks of two runs that differ by more than this mean another policy, not jitter.
 constexpr double kClockTolerance = 0.05;
 
-/// A kernel's share of the time moves by as much from run to run.
+/// A kernel's share of the time varies by this much between runs.
 constexpr double kKernelShareTolerance = 0.01;
 
-/// The overlap of a short call comes from few of its samples.
+/// The overlap in a short call comes from few samples.
 constexpr double kOverlapTolerance = 0.05;
 
 std::string ShapeOf(const ProfileEntry& entry) { return entry.shape ? entry.shape->ToString() : std::string(); }
 
 std::string NameOf(const ProfileEntry& entry) { return CallName(entry.kernel, entry.shape, entry.part); }
 
-/// By which an entry is found on the other side. The name of a launch class depends on the others of its recording, so
-/// its launch decides.
+/// Key for finding an entry on the other side. A launch class's name depends on the others in its recording, so its
+/// launch decides.
 std::string MatchKey(const Profile& profile, const ProfileEntry& entry) {
   if (!profile.program || !entry.part.empty() || entry.shape || entry.launches.empty())
     return entry.kernel + '\0' + ShapeOf(entry) + '\0' + entry.part;
@@ -71,7 +71,8 @@ std::vector<std::string> Incomparable(const Profile& before, const Profile& afte
   return reasons;
 }
 
-/// A count of a phase that moved by less of the kernel's does not make the kernel better or worse; the gate's limit.
+/// A phase's count that moved by less than this share of the kernel's does not make the kernel better or worse; the
+/// gate's limit.
 constexpr double kCountTolerance = 0.005;
 
 /// Counts, the metrics of these units, add up over phases.
@@ -79,21 +80,21 @@ bool AddsUp(std::string_view unit) {
   return unit == "instructions" || unit == "count" || unit == "bytes" || unit == "sectors" || unit == "flops";
 }
 
-/// `whole`: the kernel's count, where the values are a phase's.
+/// `whole`: the kernel's count, if the values are a phase's.
 std::string Judge(const CatalogueMetric& metric, double before, double after, double whole) {
   if (metric.polarity == Polarity::kNeutral || std::abs(after - before) < kCountTolerance * whole) return "changed";
   return (after > before) == (metric.polarity == Polarity::kHigherIsBetter) ? "better" : "worse";
 }
 
-/// What a reader asks first comes first: how long the call takes, then where its time went, then all else.
+/// Readers' first questions come first: how long the call takes, then where its time went, then everything else.
 int Group(const MetricChange& change) {
   if (change.metric == "duration_seconds") return 0;
   if (change.metric == "phase_time_seconds") return 1;
   return change.phase.empty() ? 2 : 3;
 }
 
-/// Sorting key: what came or went last, a change from zero first. Times of phases by how many seconds they moved: they
-/// are parts of one time.
+/// Sort key: new and vanished metrics last, a change from zero first. Times of phases sort by how many seconds they
+/// moved: they are parts of one time.
 double Weight(const MetricChange& change) {
   if (Group(change) == 1 && change.before && change.after) return std::abs(*change.after - *change.before);
   if (change.ratio) return std::abs(*change.ratio);
@@ -101,15 +102,15 @@ double Weight(const MetricChange& change) {
   return *change.before == *change.after ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
-/// Why one side alone has a count. A side that counted the instructions of the phase did not count this of them, as the
-/// bytes of copies by TMA.
+/// Why only one side has a count. A side that counted the phase's instructions may still lack this count, such as the
+/// bytes of TMA copies.
 std::string OneSided(const CatalogueMetric& metric, const Metrics& before, const Metrics& after, bool is_new) {
   const bool adds_up = metric.unit == "bytes" || metric.unit == "sectors" || metric.unit == "count";
   if (adds_up && Find(is_new ? before : after, "phase_instructions")) return "not counted";
   return is_new ? "new" : "gone";
 }
 
-/// The metrics of a catalogue on both sides. `change` says whose they are; `wholes`: of a phase, the kernel's counts.
+/// The metrics of a catalogue on both sides. `change` says whose they are; `wholes`: for a phase, the kernel's counts.
 void CompareMetrics(std::span<const CatalogueMetric> catalogue, const Metrics& before, const Metrics& after,
                     double min_ratio, const DiffNoise& noise, const Metrics& wholes, MetricChange change,
                     std::vector<MetricChange>& changes) {
@@ -144,7 +145,7 @@ Metrics CountsOf(const PhaseTable& table) {
   return counts;
 }
 
-/// Phases by name; one that a side lacks has no metrics there.
+/// Phases by name; a side without the phase has no metrics there.
 void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double min_ratio, MetricChange change,
                    std::vector<MetricChange>& changes) {
   if (!before.phases || !after.phases) return;
@@ -169,7 +170,7 @@ void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double
   }
 }
 
-/// A share that no catalogue has, on both sides.
+/// A share that is in no catalogue, on both sides.
 void CompareShare(const char* metric, const std::optional<double>& before, const std::optional<double>& after,
                   double tolerance, MetricChange change, std::vector<MetricChange>& changes) {
   if (!before && !after) return;
@@ -190,7 +191,7 @@ std::string PhaseModel(const ProfileEntry& entry) {
   return entry.phases ? PhaseModelOf(entry.phases->attribution) : std::string();
 }
 
-/// What an entry's findings may come from.
+/// The kinds of measurement that an entry's findings may come from.
 auto KindsOfMeasurement(const Profile& profile, const ProfileEntry& entry) {
   return std::tuple(profile.session.metric_set, WasSampled(entry), WereInstructionsCounted(entry),
                     entry.timing.has_value(), PhaseModel(entry));
@@ -212,7 +213,7 @@ void CompareFindings(const ProfileEntry& before, const ProfileEntry& after, cons
   add(before, after, "gone");
 }
 
-/// What warps do while their products run, where either side has products that are waited for.
+/// What warps do while their products run, if either side has products that are waited for.
 std::optional<double> Overlap(const ProfileEntry& entry) {
   if (!entry.phases || !entry.phases->overlap) return std::nullopt;
   return entry.phases->overlap->work_ratio;
@@ -254,7 +255,7 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
   }
 }
 
-/// Measurements that cannot be compared stand side by side, and are not judged.
+/// Measurements that cannot be compared are shown next to each other, but not judged.
 void TakeBackJudgements(ProfileDiff& diff) {
   constexpr const char* kNotComparable = "not comparable";
   for (MetricChange& change : diff.changes) {
@@ -273,7 +274,7 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
     CompareShare("gpu_busy_ratio", before.program->busy_ratio, after.program->busy_ratio, kKernelShareTolerance, {},
                  diff.changes);
   }
-  std::map<std::string, std::deque<std::size_t>> partners;  // not yet used, in their order
+  std::map<std::string, std::deque<std::size_t>> partners;  // those not used yet, in order
   for (std::size_t i = 0; i < after.entries.size(); ++i) partners[MatchKey(after, after.entries[i])].push_back(i);
   std::vector<bool> used(after.entries.size(), false);
   for (const ProfileEntry& entry : before.entries) {

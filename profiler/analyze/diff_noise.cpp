@@ -8,20 +8,20 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// Standard errors beyond which a difference is not chance.
+/// Number of standard errors beyond which a difference is not chance.
 constexpr double kErrors = 3.0;
 
 /// Standard deviation of durations between processes of the same code on an H200, the gate's largest
 /// (docs/gate-reference.md).
 constexpr double kProcessSpread = 0.0063;
 
-/// A phase's share of the time (and other shares) moves by as much from run to run.
+/// A phase's share of the time (like other shares) varies by this much between runs.
 constexpr double kShareTolerance = 0.01;
 
-/// Retries and spinning warps move counts that are deterministic otherwise; the gate's limit.
+/// Retries and spinning warps change otherwise deterministic counts by this much; the gate's limit.
 constexpr double kExactTolerance = 0.005;
 
-/// Between the launches of a call by the CPU: in 20 recordings of the same code they differed by up to 23 us
+/// Time between a call's launches that is due to the CPU: in 20 recordings of the same code it varied by up to 23 us
 /// (ci/gate/data/h200-trials.json).
 constexpr double kLaunchGapSeconds = 25e-6;
 
@@ -32,10 +32,9 @@ constexpr std::array<std::pair<std::string_view, const char*>, 3> kParts = {{
     {"dram_bytes", "l2_bytes"},
 }};
 
-/// Three standard errors of the difference of two medians, in nanoseconds (of normal durations: sigma is (p95 - p05) /
-/// 3.29, the error of a median 1.25 sigma / sqrt(n)), and at least two ticks of the clock of the activity records,
-/// where they come from it. Fewer than five launches, often the first of a program, have no spread to speak of: a
-/// quarter of their median.
+/// Three standard errors of the difference of two medians, in nanoseconds (for normal durations: sigma is (p95 - p05) /
+/// 3.29, the error of a median 1.25 sigma / sqrt(n)), and at least two ticks of the activity records' clock, if they
+/// come from it. Fewer than five launches, often a program's first, give no useful spread: a quarter of their median.
 double MedianError(const TimingSummary& before, const TimingSummary& after) {
   const double ticks_ns = before.method == "activity" || after.method == "activity" ? 64.0 : 0.0;
   constexpr std::size_t kFew = 5;
@@ -52,7 +51,7 @@ double LargerOf(const Metrics& before, const Metrics& after, const std::string& 
   return std::max(Find(before, metric).value_or(0.0), Find(after, metric).value_or(0.0));
 }
 
-/// Variance of a share that was counted in so many samples.
+/// Variance of a share from this many samples.
 double Variance(double share, double samples) {
   const double p = std::clamp(share, 0.0, 1.0);
   return samples > 0.0 ? p * (1.0 - p) / samples : 0.0;
@@ -79,7 +78,7 @@ DiffNoise::DiffNoise(const ProfileEntry& before, const ProfileEntry& after, cons
   samples_after_ = static_cast<double>(after.phases->samples);
 }
 
-/// Of shares that PC samples count: of all samples, or of the phase's own.
+/// For shares from counting PC samples: of all samples, or of the phase's own.
 double DiffNoise::ShareError(const std::string& metric) const {
   const auto before = Find(before_, metric);
   const auto after = Find(after_, metric);
@@ -99,7 +98,7 @@ double DiffNoise::ErrorOf(const CatalogueMetric& metric, double size) const {
   if (part != kParts.end()) return kShareTolerance * LargerOf(before_, after_, part->second);
   if (metric.unit == "seconds") {
     if (!of_phase_) return time_ratio_ * size;
-    // The phase's share of the samples, times the time of the call: both have an error.
+    // The phase's share of the samples times the time of the call: both have an error.
     const double of_share = ShareError("phase_time_ratio") * call_seconds_;
     return std::max(kShareTolerance * call_seconds_, std::hypot(of_share, time_ratio_ * size));
   }

@@ -9,17 +9,17 @@
 
 namespace fa_profile::analyze {
 
-/// How far the median durations of the same code may lie apart by chance, as a ratio of `before`'s: three standard
-/// errors, of each sample's median and between processes. 0: a side was not timed.
+/// How far median durations of the same code may differ by chance, as a ratio of `before`'s: three standard errors, of
+/// each sample's median and between processes. 0: a side was not timed.
 double TimeError(const ProfileEntry& before, const ProfileEntry& after);
 
-/// What moves the values of one kernel, or of one of its phases, from run to run. Only noisy metrics have an error;
+/// How much the values of one kernel, or of one of its phases, vary from run to run. Only noisy metrics have an error;
 /// deterministic ones may move by half a percent, as in the gate.
 class DiffNoise {
  public:
-  /// Of the whole kernel.
+  /// For the whole kernel.
   DiffNoise(const ProfileEntry& before, const ProfileEntry& after);
-  /// Of a phase, whose metrics these are.
+  /// For a phase with these metrics.
   DiffNoise(const ProfileEntry& before, const ProfileEntry& after, const Metrics& phase_before,
             const Metrics& phase_after);
 

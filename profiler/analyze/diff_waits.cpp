@@ -12,15 +12,15 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// Waits differ by as much of the warps' time from run to run.
+/// Waits vary by this much of the warps' time between runs.
 constexpr double kSameWait = 0.01;
 
-/// Counts of waits differ by no more where the code is the same: which warp comes first may change from run to run.
+/// Counts of waits in the same code differ by no more than this: which warp comes first may change from run to run.
 constexpr double kSameTimes = 0.01;
 
 using Waits = std::vector<const AsyncWait*>;
 
-/// By phase and kind; of each the places in the order of the source, or of the code.
+/// By phase and kind; for each, the places in the order of the source, or of the code.
 using Groups = std::map<std::pair<std::string, std::string>, Waits>;
 
 Groups GroupsOf(const ProfileEntry& entry) {

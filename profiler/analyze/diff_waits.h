@@ -12,10 +12,10 @@ bool WasSampled(const ProfileEntry& entry);
 /// Whether the instructions of the entry's phases were counted.
 bool WereInstructionsCounted(const ProfileEntry& entry);
 
-/// The waits of two calls, appended with the names in `names`. Lines move when a file is edited: if a phase and kind
-/// has as many places on both sides, they are the same in their order. Otherwise a place is the same if its line is,
-/// and warps wait as often there; else one side is absent. Nothing is appended unless both sides were sampled, and know
-/// their instructions and how long their warps were active.
+/// Appends the waits of two calls, with the names in `names`. Lines move when a file is edited: if a phase and kind has
+/// equally many places on both sides, they are matched in order. Otherwise a place is the same if its line is, and
+/// warps wait there as often; if not, one side is absent. Nothing is appended unless both sides were sampled, with
+/// known instructions and known active time of their warps.
 void CompareWaits(const ProfileEntry& before, const ProfileEntry& after, const WaitChange& names,
                   std::vector<WaitChange>& waits);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeastLineRatio = 1e-3;
 
-/// Whether the name of a listing's part ("qk + pv") has `part` in it.
+/// Whether the listing's part name ("qk + pv") contains `part`.
 bool RunsIn(const InstructionListing& listing, const std::string& part) {
   if (part.empty() || listing.code.part == part) return true;
   const std::string joined = " + " + listing.code.part + " + ";
@@ -61,7 +61,7 @@ std::map<std::string, double> PhaseTimes(const ProfileEntry& entry) {
   return times;
 }
 
-/// Phases by their time, which waits are charged to; without it by their samples.
+/// Phases by their time, which waits are charged to; otherwise by their samples.
 std::vector<PhaseRatio> PhaseRatios(const std::map<std::string, double>& times,
                                     const std::map<std::string, PhaseSamples>& sums) {
   double all = 0.0;

@@ -15,17 +15,17 @@
 
 namespace fa_profile::analyze {
 
-/// `whole` in pieces as large as their ratios, which are not negative and add up to at most 1. Each is rounded so that
-/// the sums of the first, the first two, ... are off by less than 1.
+/// Splits `whole` by ratios, which are not negative and add up to at most 1. Pieces are rounded so that the sums of the
+/// first, the first two, ... are off by less than 1.
 std::vector<std::int64_t> Portions(std::int64_t whole, const std::vector<double>& ratios);
 
-/// More than any time here: sums of a few do not overflow.
+/// More than any time here, and small enough that sums of a few do not overflow.
 inline constexpr std::int64_t kMostWholeNs = std::int64_t{1} << 61;
 
-/// A time from a recording, which may hold any number: 0 to kMostWholeNs, rounded.
+/// A time from a recording, which may be any number: 0 to kMostWholeNs, rounded.
 std::int64_t WholeNs(double ns);
 std::int64_t WholeNs(std::int64_t ns);
-/// From `start` to `end`; 0 where it ends first.
+/// From `start` to `end`; 0 if it ends first.
 std::int64_t WholeNs(std::int64_t start_ns, std::int64_t end_ns);
 
 /// A source line's share of a phase.
@@ -41,7 +41,7 @@ struct PhaseRatio {
   std::string name;
   double ratio = 0.0;
   double samples = 0.0;
-  std::vector<LineRatio> lines;  ///< largest first; those of less than a thousandth of the kernel are left out
+  std::vector<LineRatio> lines;  ///< largest first; those below a thousandth of the kernel are left out
 };
 
 /// Shares of kernels' phases and lines, by entry. Names are short: a tree repeats them.
@@ -50,14 +50,14 @@ class CodeShares {
   CodeShares(const Recording& recording, const Profile& profile, const std::optional<PhaseMap>& map,
              PhaseSource source);
 
-  /// Of the kernels of a case, or of one part of it; of one function (demangled) where there are several. Empty where
+  /// For the kernels of a case, or for one part of it; for one function (demangled) if there are several. Empty if
   /// nothing was sampled. Most time first.
   std::vector<PhaseRatio> Of(std::int64_t case_id, const std::string& part, const std::string& function) const;
 
  private:
   struct Code {
     std::vector<InstructionListing> listings;
-    std::map<std::string, double> times;  ///< of phases, where the entry has one kernel
+    std::map<std::string, double> times;  ///< times of phases, if the entry has one kernel
   };
   std::map<std::pair<std::int64_t, std::string>, Code> codes_;
 };

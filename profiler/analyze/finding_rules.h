@@ -15,18 +15,18 @@
 
 namespace fa_profile::analyze {
 
-// What the rules of a report's findings share: findings.cpp has most of them and their table.
+// Shared by the rules of a report's findings: findings.cpp has most of them and their table.
 
 using Findings = std::vector<Finding>;
 
-/// What a rule looks at.
+/// The input of a rule.
 struct Subject {
   const ProfileEntry& entry;
   const Device& device;
   std::span<const DeviceFunction* const> functions;
 };
 
-/// Of a phase or kernel: the metric is known and fits.
+/// The phase's or kernel's metric is known and within the limit.
 inline bool AtLeast(const Metrics& metrics, const char* id, double limit) {
   const auto value = Find(metrics, id);
   return value && *value >= limit;
@@ -60,8 +60,8 @@ inline const std::vector<PhaseEntry>& PhaseList(const Subject& subject) {
   return subject.entry.phases ? subject.entry.phases->phases : kNoPhases;
 }
 
-// Rules of phases that were inferred from machine code (inferred_findings.cpp): they read what the inference found out
-// about one tile. NoOverlap reads the measured overlap, too.
+// Rules for phases inferred from machine code (inferred_findings.cpp): they read what the inference found out about one
+// tile. NoOverlap also reads the measured overlap.
 void SoftmaxBound(const Subject& subject, Findings& findings);
 void ExponentialsAgain(const Subject& subject, Findings& findings);
 void RescaleEveryTile(const Subject& subject, Findings& findings);

@@ -15,7 +15,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// The names by which texts mention thresholds: a changed number changes what --explain says.
+/// The thresholds' names in texts: changing a number changes what --explain says.
 std::string WithThresholds(std::string_view text) {
   const auto percent = [](double ratio) { return Percent(ratio, 0); };
   return fmt::format(fmt::runtime(text),                                                        //
@@ -47,7 +47,7 @@ std::string WithThresholds(std::string_view text) {
                      fmt::arg("row_loop_depth", kRowLoopDepth));
 }
 
-/// Where a section's text goes; `list`: that of "By stall reason".
+/// Where a section's text goes; `list`: for "By stall reason".
 std::string& Section(FindingRule& rule, std::string& list, std::string_view name) {
   if (name == "Fires when") return rule.condition;
   if (name == "Weight") return rule.weight;

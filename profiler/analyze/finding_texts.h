@@ -15,9 +15,9 @@ struct EmbeddedText {
 };
 std::span<const EmbeddedText> FindingTexts();
 
-/// What the file of a finding says, its {thresholds} filled in. The line "# " is the title, what follows the story, and
-/// "## Fires when", "## Weight", "## Source", "## What to do" and "## By stall reason" (a list) the other fields.
-/// Throws Error without such a file, and for another section.
+/// The contents of a finding's file, with its {thresholds} filled in. The line "# " is the title, what follows the
+/// story, and "## Fires when", "## Weight", "## Source", "## What to do" and "## By stall reason" (a list) the other
+/// fields. Throws Error without such a file, and for another section.
 FindingRule ReadFindingText(std::string_view id);
 
 /// The row with this id, or nullptr.

@@ -21,7 +21,7 @@ namespace {
 
 std::string Count(double value) { return FormatValue(value, "count"); }
 
-/// Those that a rule can name a cure for: not unattributed code.
+/// Phases for which a rule can name a cure: not unattributed code.
 auto NamedPhases(const Subject& subject) {
   return PhaseList(subject) | std::views::filter([](const PhaseEntry& phase) { return phase.name != kUnattributed; });
 }
@@ -45,8 +45,8 @@ double StallOf(const std::vector<StallShare>& stalls, std::string_view reason) {
   return found == stalls.end() ? 0.0 : found->ratio;
 }
 
-/// Nsight Compute's sense of it: some unit works near what it can.
-/// Counts as busy where one of the two speeds of light is not known: then no rule calls the units idle.
+/// In Nsight Compute's sense: some unit works near its limit. Counts as busy if one of the two speeds of light is
+/// unknown, so that no rule calls the units idle.
 bool SomePipeIsBusy(const Metrics& metrics) {
   if (!metrics.contains("compute_sol_ratio") || !metrics.contains("memory_sol_ratio")) return true;
   constexpr const char* kPipes[] = {"compute_sol_ratio", "memory_sol_ratio", "tensor_core_utilization_ratio",
@@ -127,7 +127,7 @@ void TensorIdle(const Subject& subject, Findings& findings) {
 
 void TensorAbsent(const Subject& subject, Findings& findings) {
   const ProfileEntry& entry = subject.entry;
-  // Of other kernels it is not known whether their operations are products.
+  // For other kernels it is not known whether their operations are products.
   if (!entry.shape || entry.shape->attention() == nullptr || subject.device.compute_capability_major < 7) return;
   const double flops = OrZero(entry.metrics, "shape_flops");
   if (flops < kTensorWork) return;
@@ -257,8 +257,8 @@ void SmallGrid(const Subject& subject, Findings& findings) {
 }
 
 void ExponentialBound(const Subject& subject, Findings& findings) {
-  // Phases of different warps overlap: what a unit does in a phase's share of the time it may do over more of it. It is
-  // a bound only when the unit is also busy for about that share of the whole kernel.
+  // Phases of different warps overlap, so a unit's work in a phase's share of the time may be spread over more of it.
+  // It is only a bound if the unit is also busy for about that share of the whole kernel.
   const auto whole = Find(subject.entry.metrics, "xu_pipe_ratio");
   for (const PhaseEntry& phase : NamedPhases(subject)) {
     if (whole && *whole < kExponentials * ShareOf(phase)) continue;
@@ -320,7 +320,7 @@ void DevicePrintf(const Subject& subject, Findings& findings) {
   findings.push_back(Found({}, evidence, 0.0));
 }
 
-/// "what an mbarrier announces"; "the copies of load_kv (schedule.h:81, schedule.h:83)", where they are known.
+/// "what an mbarrier announces"; "the copies of load_kv (schedule.h:81, schedule.h:83)", if they are known.
 std::string WaitedFor(const AsyncWait& wait) {
   if (wait.copies.empty()) return "what an mbarrier announces";
   constexpr std::size_t kMostCopies = 2;
@@ -333,8 +333,8 @@ std::string WaitedFor(const AsyncWait& wait) {
   return fmt::format("the copies of {}{}", fmt::join(phases, " and "), wait.copies.size() > kMostCopies ? " ..." : "");
 }
 
-/// Places where many warps wait long for an mbarrier: what completes it comes late. A producer that waits for room in
-/// its buffers is one thread, and early. Opcode classes do not tell who waits.
+/// Places where many warps wait long for an mbarrier: whatever completes it comes late. A producer that waits for room
+/// in its buffers is one thread, and early. Opcode classes do not show who waits.
 void AddLateCopies(const Subject& subject, Findings& findings) {
   const auto warp_cycles = Find(subject.entry.metrics, "warps_active_cycles");
   if (!subject.entry.phases || !warp_cycles || *warp_cycles <= 0.0) return;
@@ -355,7 +355,7 @@ void AddLateCopies(const Subject& subject, Findings& findings) {
 }
 
 void WaitForCopy(const Subject& subject, Findings& findings) {
-  // At the limit of the memory's bandwidth the wait is the transfer.
+  // At the memory's bandwidth limit the wait is the transfer.
   const auto memory = Find(subject.entry.metrics, "memory_sol_ratio");
   if (memory && *memory >= kBusyPipe) return;
   AddLateCopies(subject, findings);
@@ -429,7 +429,7 @@ std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& devic
     }
     if (kRules[i].find == NotCorrect && !findings.empty()) return findings;
   }
-  // A rule that knows what is wrong with the longest phase cures it better than the phase's stalls do.
+  // A rule that knows what is wrong with the longest phase gives a better cure than the phase's stalls.
   const auto is_symptom = [](const Finding& finding) {
     return finding.id == "bottleneck-phase" || finding.id == "tensor-idle";
   };

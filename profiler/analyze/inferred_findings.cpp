@@ -10,7 +10,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// How the phases were inferred; null where they were not.
+/// How the phases were inferred; null if they were not.
 const PhaseInference* InferenceOf(const Subject& subject) {
   const auto& phases = subject.entry.phases;
   return phases && phases->inference && phases->inference->refusal.empty() ? &*phases->inference : nullptr;
@@ -47,7 +47,7 @@ void ExponentialsAgain(const Subject& subject, Findings& findings) {
   const PhaseInference* const inference = InferenceOf(subject);
   const PhaseEntry* const softmax = FindPhase(subject, "softmax");
   if (inference == nullptr || softmax == nullptr || ShareOf(*softmax) < kSmallPhase) return;
-  // Exponentials are counted by warps: of code that one thread runs they tell nothing.
+  // Exponentials are counted by warps: this says nothing about code that one thread runs.
   if (AtMost(softmax->metrics, "phase_threads_per_instruction", kSerialThreads)) return;
   const auto& per_exponential = inference->multiply_adds_per_exponential;
   std::optional<double> times = inference->exponentials_per_score;
@@ -76,8 +76,8 @@ void RescaleEveryTile(const Subject& subject, Findings& findings) {
 
 namespace {
 
-/// Measured: from issue to result of products warps do hardly anything else, tile after tile. One tile has nothing to
-/// overlap with.
+/// Measured: between issue and result of products warps do hardly anything else, tile after tile. A single tile has
+/// nothing to overlap with.
 bool ProductsRunAlone(const Subject& subject) {
   constexpr double kGroupsOfATile = 2.0;
   constexpr double kWarpThreads = 32.0;

@@ -16,7 +16,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// Sums by key, one column a rank, in the order in which keys first came.
+/// Sums by key, one column per rank, in the order in which keys first appeared.
 class RankTable {
  public:
   using Place = std::list<RankTimes>::iterator;
@@ -63,10 +63,10 @@ using NamedProfiles = std::vector<std::pair<std::string, Profile>>;
 std::vector<RankTimes> JoinRanges(const NamedProfiles& profiles) {
   RankTable table(profiles.size());
   for (std::size_t rank = 0; rank < profiles.size(); ++rank) {
-    std::vector<RankTable::Place> around;  // the rows that the next one may be nested in, outermost first
+    std::vector<RankTable::Place> around;  // rows that may contain the next one, outermost first
     for (const NvtxUse& use : profiles[rank].second.program->nvtx) {
       around.resize(std::min(around.size(), static_cast<std::size_t>(std::max(use.level, 0))), table.end());
-      // A range that this rank has alone: after the others that are nested in the same.
+      // A range that only this rank has: after the others nested in the same one.
       RankTable::Place before = table.end();
       if (!around.empty()) {
         before = std::find_if(std::next(around.back()), table.end(),
@@ -80,7 +80,7 @@ std::vector<RankTimes> JoinRanges(const NamedProfiles& profiles) {
   return table.Rows();
 }
 
-// "F.fap.part.1", "F.fap.part.2", ..., "F.fap.part", "F.fap" are one process, killed and started again: the name
+// "F.fap.part.1", "F.fap.part.2", ..., "F.fap.part", "F.fap" are one process that was killed and restarted: the name
 // without the ending, and the place in this order.
 std::pair<std::string, int> Attempt(const std::string& recording) {
   constexpr std::string_view kPart = ".part";

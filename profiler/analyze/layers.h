@@ -13,7 +13,7 @@ namespace fa_profile::analyze {
 std::vector<LayerUse> Layers(const Recording& recording, const std::vector<ProfileEntry>& entries,
                              std::int64_t kernel_ns);
 
-/// The path with "*" for each number that is a whole word: of "step 12 / layers.3 / conv2d", "step * / layers.* /
+/// The path with "*" for each number that is a whole word: "step * / layers.* / conv2d" for "step 12 / layers.3 /
 /// conv2d".
 std::string LayerOf(const std::string& path);
 

@@ -33,7 +33,7 @@ void SetSharedMemory(const KernelCode& kernel, const LintOptions& options, Kerne
   lint.dynamic_shared_memory_bytes = 0;
 }
 
-// The occupancy of the block that is known, or the bound that what is known of it gives.
+// The occupancy of a known block, or else a bound from what is known.
 void SetOccupancy(LintSubject& subject, KernelLint& lint) {
   if (!subject.limits || !lint.registers_per_thread) return;
   if (!lint.threads_per_block) {

@@ -34,7 +34,7 @@ std::optional<std::int64_t> StackOffset(std::string_view operands) {
   return negative ? -offset : offset;
 }
 
-/// An access of local memory.
+/// An access to local memory.
 struct StackAccess {
   std::size_t instruction = 0;
   bool is_store = false;
@@ -73,7 +73,7 @@ bool OnlyConstantOffsets(const DeviceFunction& function, const std::vector<Stack
   return true;
 }
 
-/// By access: whether it stores a register that was put aside, or loads one back.
+/// By access: whether it spills a register, or reloads one.
 std::vector<bool> FindSpills(const DeviceFunction& function, const std::vector<StackAccess>& accesses) {
   std::optional<std::int64_t> lowest_last_use;
   for (const StackAccess& access : accesses) {
@@ -144,7 +144,7 @@ std::string_view CountOf(std::string_view opcode) {
   }
 }
 
-/// Blocks that lead to `home`, or that it leads to, without leaving blocks of at least its depth.
+/// Blocks that lead to `home`, or are reached from it, without leaving blocks of at least its depth.
 std::vector<bool> Walk(const ControlFlow& flow, std::size_t home, const std::vector<int>& depths,
                        std::vector<std::size_t> BasicBlock::*next) {
   std::vector<bool> seen(flow.blocks.size(), false);
@@ -173,7 +173,7 @@ bool IsPadding(const Instruction& instruction) {
 }
 
 bool UsesSharedMemory(const DeviceFunction& function) {
-  // Not every asynchronous copy and matrix instruction names its shared memory, but each of these works on it.
+  // Not every asynchronous copy and matrix instruction names its shared memory, but each of these uses it.
   constexpr Form kForms[] = {Form::kAsyncCopy,    Form::kBulkLoad,     Form::kBulkStore, Form::kWarpgroupMatrix,
                              Form::kTensorMemory, Form::kSharedAtomic, Form::kMbarrier};
   return std::ranges::any_of(function.instructions, [&](const Instruction& instruction) {

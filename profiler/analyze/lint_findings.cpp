@@ -37,7 +37,7 @@ std::string Plural(std::int64_t count, const char* word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-/// " (kernel.cu:12, kernel.cu:20 and 3 more lines)": where instructions come from, what has most of them first. Empty
+/// " (kernel.cu:12, kernel.cu:20 and 3 more lines)": source lines of instructions, those with most of them first. Empty
 /// without line information.
 std::string PlacesOf(const LintSubject& subject, const std::vector<std::size_t>& instructions) {
   constexpr std::size_t kShown = 3;
@@ -58,21 +58,21 @@ std::string PlacesOf(const LintSubject& subject, const std::vector<std::size_t>&
   return fmt::format(" ({}{})", fmt::join(shown, ", "), more == 0 ? "" : " and " + Plural(more, "more line"));
 }
 
-/// What runs without another condition ends the path here.
+/// Whether an unconditional instruction ends the path here.
 bool EndsPath(const Instruction& instruction) {
   const sass::Form form = sass::FormOf(instruction.opcode);
   return instruction.predicate.empty() && (sass::IsEnd(form) || sass::IsBranch(form));
 }
 
-/// Where the code after a branch was replaced by a trap: the trap's instruction. A trap of the source (__trap(), a
-/// failed check) runs on from or into other code, or has its own source line. One that the compiler put where it could
-/// not go on has neither: it is after the end of a path, nothing but padding follows, and its line is what the
-/// instruction before happened to have.
+/// If the code after a branch was replaced by a trap: the trap's instruction. A trap in the source (__trap(), a failed
+/// check) continues from or into other code, or has its own source line. One that the compiler put where it could not
+/// go on has neither: it is after the end of a path, only padding follows, and its line is whatever the instruction
+/// before happened to have.
 std::optional<std::size_t> CompilersTrap(const std::vector<Instruction>& code) {
   const auto same_line = [](const Instruction& instruction, const Instruction& other) {
     return instruction.frames.front().line == other.frames.front().line;
   };
-  // Where all the code has one line, lines tell nothing.
+  // If all the code has one line, lines say nothing.
   if (std::ranges::any_of(code, [](const Instruction& i) { return i.frames.empty(); })) return std::nullopt;
   if (std::ranges::all_of(code, [&](const Instruction& i) { return same_line(i, code.front()); })) return std::nullopt;
   for (std::size_t i = 1; i < code.size(); ++i) {
@@ -135,7 +135,7 @@ MaybeFinding Spills(const LintSubject& subject) {
 MaybeFinding StackWithoutSpills(const LintSubject& subject) {
   const KernelLint& lint = subject.lint;
   if (lint.stack_frame_bytes.value_or(0) == 0 || lint.spills.stores + lint.spills.loads > 0) return std::nullopt;
-  // The arguments of printf lie there too, and calls-printf tells of them.
+  // printf's arguments are there too, and calls-printf reports them.
   if (!lint.externals.empty() && subject.code.register_addressed == 0) return std::nullopt;
   return Evidence(
       {}, fmt::format("{} bytes of stack a thread, accessed by {}, {} at an address computed at run time{}",
@@ -166,9 +166,9 @@ MaybeFinding LocalTrafficInLoop(const LintSubject& subject) {
                               Count(subject, "local")));
 }
 
-/// Whether a turn of a loop is one tile and not one row. It is when it multiplies by matrix instructions, or waits at
-/// an mbarrier for a tile that other warps copy. The warp's loads and copies tell in an outermost loop alone: inside a
-/// loop over tiles they may be those of a row.
+/// Whether a round of a loop is one tile and not one row. It is if it uses matrix instructions, or waits at an mbarrier
+/// for a tile that other warps copy. The warp's own loads and copies only show it in an outermost loop: inside a loop
+/// over tiles they may be those of a row.
 bool TurnIsATile(const LintSubject& subject, const std::vector<std::size_t>& loop, bool outermost) {
   const auto& code = subject.kernel.function.instructions;
   for (const std::size_t block : loop) {
@@ -250,7 +250,7 @@ MaybeFinding LowOccupancy(const LintSubject& subject) {
 struct LintRule {
   const char* id;
   MaybeFinding (*find)(const LintSubject&);
-  bool needs_loops = false;  ///< it is left out where control flow is not known
+  bool needs_loops = false;  ///< left out if control flow is not known
 };
 
 // Lint's findings, in the order in which a kernel's are listed. To add one: its rule above and a row here, its text in

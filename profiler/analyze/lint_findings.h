@@ -8,16 +8,16 @@
 
 namespace fa_profile::analyze {
 
-/// What the rules look at: a kernel and what has been read of it so far.
+/// The input of the rules: a kernel and what has been read from it so far.
 struct LintSubject {
   const KernelCode& kernel;
   const KernelLint& lint;  ///< all but its findings
   LintCode code;
-  std::optional<Device> limits;  ///< of an SM; nothing for an unknown architecture
-  Launch launch;                 ///< one block; without threads when they or the registers are not known
+  std::optional<Device> limits;  ///< an SM's; nothing for an unknown architecture
+  Launch launch;                 ///< one block; without threads if they or the registers are not known
 };
 
-/// Of each rule at most one finding, in the table's order.
+/// At most one finding per rule, in the table's order.
 std::vector<Finding> FindInCode(const LintSubject& subject);
 
 }  // namespace fa_profile::analyze

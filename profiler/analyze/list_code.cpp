@@ -36,7 +36,7 @@ std::vector<StallShare> StallsOfSamples(const SamplesByReason& samples) {
   return stalls;
 }
 
-/// Samples of a function: all, and of each of its instructions by reason.
+/// Samples in a function: all, and by reason for each of its instructions.
 struct SampledFunction {
   double all = 0.0;
   std::vector<SamplesByReason> of;
@@ -59,7 +59,7 @@ SampledFunction SamplesOfFunction(const DeviceFunction& function, const PcSampli
   return sampled;
 }
 
-/// Counts of a function's instructions by metric; empty where it was not counted.
+/// Counts of a function's instructions by metric; empty if it was not counted.
 using CountedFunction = std::vector<std::map<std::string, double>>;
 
 CountedFunction CountsOfFunction(const DeviceFunction& function, const SassCounting* counting) {
@@ -131,7 +131,7 @@ std::vector<ListedInstruction> InstructionsOf(const LabelledFunction& labelled, 
   return listed;
 }
 
-/// What shares are of; what was neither sampled nor counted has none.
+/// Computes shares; a listing neither sampled nor counted has none.
 void Weigh(InstructionListing& listing) {
   double executed = 0.0;
   for (const ListedInstruction& each : listing.instructions) executed += each.cost.executed.value_or(0.0);
@@ -159,7 +159,7 @@ InstructionListing ListFunction(const LabelledFunction& labelled, const Measured
   return listing;
 }
 
-/// By the name of the part that launches them; all under "" where the call has one kernel.
+/// By the name of the part that launches them; all under "" if the call has one kernel.
 std::map<std::string, std::vector<const DeviceFunction*>> ByPart(const MeasuredCode& code, const std::string& part) {
   std::map<std::string, std::vector<const DeviceFunction*>> groups;
   const bool several = part.empty() && code.parts.several();

@@ -5,7 +5,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-constexpr int kDeepest = 64;  // bounds the work on graphs that no compiler makes
+constexpr int kDeepest = 64;  // bounds the work for graphs that no compiler makes
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 class LoopFinder {
@@ -76,7 +76,7 @@ class LoopFinder {
     return header != kNone && nodes_[header].on_path > 0 ? header : kNone;
   }
 
-  /// Says that `block` is in the loop of `header`; sorts the headers around it by their place on the path.
+  /// Records that `block` is in the loop of `header`; sorts the headers around it by their place on the path.
   void PutInto(std::size_t block, std::size_t header) {
     if (header == kNone || block == header) return;
     for (int step = 0; step < kDeepest; ++step) {
@@ -96,7 +96,7 @@ class LoopFinder {
 
   const std::vector<BasicBlock>& blocks_;
   std::vector<Node> nodes_;
-  std::vector<std::size_t> order_;  // as visited
+  std::vector<std::size_t> order_;  // in visiting order
 };
 
 }  // namespace

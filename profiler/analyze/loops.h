@@ -6,7 +6,7 @@
 
 namespace fa_profile::analyze {
 
-/// By block, the number of loops it is in. Loops may have several entries. Nests deeper than 64 are not told apart.
+/// By block, the number of loops around it. Loops may have several entries. Nests deeper than 64 are not distinguished.
 ///
 /// Wei, Mao, Zou, Chen: A New Algorithm for Identifying Loops in Decompilation (SAS 2007): one walk, in which each
 /// block learns the innermost header of a loop around it.

@@ -9,7 +9,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// "R10" of "R10, c[0x4][R0]".
+/// "R10" from "R10, c[0x4][R0]".
 std::string_view FirstOperand(std::string_view operands) { return operands.substr(0, operands.find(',')); }
 
 std::string CalleeOf(std::string_view operands) {
@@ -34,7 +34,7 @@ std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function) {
     if (sass::FormOf(code[i].opcode) != sass::Form::kCall) continue;
     std::string callee = CalleeOf(code[i].operands);
     bool runtime = !callee.empty();
-    // Its target, "R10", was loaded shortly before: the last instruction to write that register says from where.
+    // Its target, "R10", was loaded shortly before: the last instruction to write that register shows from where.
     const std::string_view target = FirstOperand(code[i].operands);
     for (std::size_t j = i; !runtime && target.starts_with('R') && j-- > 0;) {
       if (FirstOperand(code[j].operands) != target) continue;

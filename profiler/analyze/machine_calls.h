@@ -18,7 +18,7 @@ struct MachineCall {
 std::string PlaceOf(const Instruction& instruction);
 
 /// The calls whose target the loader put into constant bank 4, which is how the runtime's functions are reached: they
-/// are in no cubin. Calls of the program's own functions are relative or have their address from elsewhere.
+/// are in no cubin. Calls of the program's own functions are relative or get their address elsewhere.
 std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function);
 
 }  // namespace fa_profile::analyze

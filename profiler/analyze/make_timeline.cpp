@@ -22,21 +22,21 @@ namespace {
 constexpr const char* kStatistical = "share of samples, order not measured";
 constexpr const char* kLaidOut = "laid end to end, order not measured";
 
-/// Of the whole call, measured in other runs of it.
+/// For the whole call, measured in other runs of it.
 constexpr const char* kLaunchMetrics[] = {"compute_sol_ratio", "memory_sol_ratio", "tensor_core_utilization_ratio",
                                           "achieved_occupancy_ratio"};
 
-/// What is left of the time between two calls.
+/// Length to which the time between two calls is cut.
 constexpr std::int64_t kGapNs = 20'000;
 
-/// Recorded times to times of the timeline: it starts at 0, and where calls were recorded apart, the time between them
-/// is cut.
+/// Converts recorded times to timeline times: the timeline starts at 0, and if calls were recorded apart, the time
+/// between them is cut.
 class Clock {
  public:
-  /// Something happened between these times; all of it before FirstNs().
+  /// Something happened between these times. Everything must be added before FirstNs().
   void Add(std::int64_t start_ns, std::int64_t end_ns) { busy_.emplace_back(start_ns, std::max(start_ns, end_ns)); }
 
-  /// `cut`: shorten what is between.
+  /// `cut`: shorten the gaps.
   void Start(bool cut) {
     std::ranges::sort(busy_);
     std::int64_t at = 0;
@@ -56,7 +56,7 @@ class Clock {
     }
   }
 
-  /// Of a time inside something that was added.
+  /// For a time inside something that was added.
   std::int64_t At(std::int64_t ns) const {
     const auto next = std::ranges::upper_bound(stretches_, ns, {}, &Stretch::start_ns);
     if (next == stretches_.begin()) return 0;
@@ -76,8 +76,8 @@ class Clock {
   std::vector<Stretch> stretches_;
 };
 
-/// Puts slices onto as few tracks as it takes, so that none overlaps another: "stream 7", "stream 7 (2)".
-/// `nests`: one inside another is its nested slice.
+/// Puts slices onto as few tracks as possible, so that none overlaps another: "stream 7", "stream 7 (2)". `nests`: one
+/// inside another becomes its nested slice.
 class Lanes {
  public:
   Lanes(std::string name, std::string description, bool nests)
@@ -147,7 +147,7 @@ std::string ThreeNumbers(const std::array<int, 3>& numbers) {
 
 TimelineSlice SliceOf(const GpuTimeNode& node, std::int64_t start_ns, std::int64_t whole_ns);
 
-/// One after the other, in their order.
+/// Lays the nodes out one after the other.
 std::vector<TimelineSlice> LayOut(const std::vector<GpuTimeNode>& nodes, std::int64_t start_ns, std::int64_t whole_ns) {
   std::vector<TimelineSlice> slices;
   for (const GpuTimeNode& node : nodes) {
@@ -177,7 +177,7 @@ const char* CategoryOf(GpuTimeKind kind) {
 
 bool IsStatistical(GpuTimeKind kind) { return kind == GpuTimeKind::kPhase || kind == GpuTimeKind::kLine; }
 
-/// `whole_ns`: of what it is nested in.
+/// `whole_ns`: length of the enclosing slice.
 TimelineSlice SliceOf(const GpuTimeNode& node, std::int64_t start_ns, std::int64_t whole_ns) {
   TimelineSlice slice{node.name, CategoryOf(node.kind), start_ns, node.ns, {}, {}};
   if (IsStatistical(node.kind)) {
@@ -230,7 +230,7 @@ class TimelineMaker {
   }
 
  private:
-  /// A launch that is shown, with times: it may stand for launches that were counted alone.
+  /// A launch to show, with times: it may stand for launches that were only counted.
   bool IsShown(const Launch& launch) const { return launch.end_ns > 0 && calls_.contains(launch.case_id); }
 
   void StartClock() {
@@ -251,7 +251,7 @@ class TimelineMaker {
     return {std::move(name), category, at, ns, {{"recorded_start_ns", start_ns}}, {}};
   }
 
-  /// What is known of the launch's part; of a call of one kernel, of the call.
+  /// The entry of the launch's part; for a call of one kernel, of the call.
   const ProfileEntry& EntryOf(const Launch& launch) const {
     const auto part = parts_.find({launch.case_id, launch.part});
     return part == parts_.end() ? *calls_.at(launch.case_id) : *part->second;
@@ -377,7 +377,7 @@ class TimelineMaker {
     return starts;
   }
 
-  /// One counter for each metric of PM sampling. The samples are of other launches of the call than the slice.
+  /// One counter for each PM sampling metric. The samples come from other launches of the call than the slice.
   void AddSamples(TimelineTrack& gpu) const {
     const std::map<std::int64_t, std::int64_t> starts = StartsOfCalls();
     std::map<std::string, std::vector<TimelinePoint>> points;

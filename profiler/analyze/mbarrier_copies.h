@@ -8,8 +8,7 @@
 
 namespace fa_profile::analyze {
 
-/// Copies that complete one mbarrier, or one of the stages of an array of them: indices of instructions, in the order
-/// of the code.
+/// Copies that complete one mbarrier, or one stage in an array of them: indices of instructions, in code order.
 using CopyGroup = std::vector<std::size_t>;
 
 struct MbarrierCopies {

@@ -15,13 +15,13 @@ namespace {
 
 using Instructions = std::vector<Instruction>;
 
-/// The predicate that a wait's answer goes to. nvdisasm 13.2 prints "P0[R18+URZ], R11".
+/// The predicate that receives a wait's answer. nvdisasm 13.2 prints "P0[R18+URZ], R11".
 std::string AnswerOf(const Instruction& instruction) {
   if (!sass::AsksMbarrier(instruction.opcode)) return {};
   return instruction.operands.substr(0, instruction.operands.find_first_of(",["));
 }
 
-/// "P0" of "@!P0".
+/// "P0" from "@!P0".
 std::string_view Bare(std::string_view predicate) {
   return predicate.substr(std::min(predicate.find_first_not_of("@!"), predicate.size()));
 }
@@ -36,7 +36,7 @@ bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
 }
 
 /// Forgets the questions whose answer an instruction overwrites: its first two operands may be predicates,
-/// "ISETP.NE.AND P0, PT, R4, RZ, PT". "PR" are all of them.
+/// "ISETP.NE.AND P0, PT, R4, RZ, PT". "PR" means all of them.
 void ForgetOverwritten(const Instruction& instruction, std::map<std::string, std::size_t>& questions) {
   if (questions.empty()) return;
   const sass::Opcode& row = sass::FindOpcode(instruction.opcode);
@@ -55,9 +55,9 @@ void ForgetOverwritten(const Instruction& instruction, std::map<std::string, std
 // The instructions of one wait are near each other, scheduled among others.
 constexpr std::size_t kNearInstructions = 8;
 
-/// A question, and the branch on its answer a little later.
+/// A question, and the branch on its answer shortly after.
 struct PollLoop {
-  std::size_t first = 0;  ///< where it asks again: a little before the question, at a YIELD
+  std::size_t first = 0;  ///< where it asks again: just before the question, at a YIELD
   std::size_t question = 0;
   std::size_t branch = 0;
   bool here = true;  ///< false: the branch leads to another loop, which asks again

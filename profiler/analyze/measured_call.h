@@ -12,7 +12,7 @@
 
 namespace fa_profile::analyze {
 
-/// The piece of a case, or of one part of it; null where the recording has none.
+/// The piece for a case, or for one part of it; null if the recording has none.
 template <typename Piece>
 const Piece* FindPiece(const std::vector<Piece>& pieces, std::int64_t case_id, const std::string& part) {
   const auto found =
@@ -20,11 +20,11 @@ const Piece* FindPiece(const std::vector<Piece>& pieces, std::int64_t case_id, c
   return found == pieces.end() ? nullptr : &*found;
 }
 
-/// What the recording measured inside the kernels of an entry. Nothing is owned.
+/// Measurements inside an entry's kernels. Nothing is owned.
 struct Measured {
   const PcSampling* sampling = nullptr;
   const SassCounting* counting = nullptr;
-  bool own = true;  ///< of these kernels alone; false: of the whole call that they are a part of
+  bool own = true;  ///< only of these kernels; false: of the whole call that they belong to
 };
 
 Measured FindMeasured(const Recording& recording, const ProfileEntry& entry);
@@ -37,10 +37,10 @@ class CallParts {
   bool several() const { return parts_.size() > 1; }
   /// The parts that launch this function.
   std::vector<std::string> Of(const DeviceFunction& function) const;
-  /// Their names, joined: "qk + pv"; kUnattributed where there are none.
+  /// Their names, joined: "qk + pv"; kUnattributed if there are none.
   std::string NameOf(const DeviceFunction& function) const;
-  /// The functions of one part of the call; nothing when another part runs one of them too, because their samples
-  /// cannot be told apart.
+  /// The functions of one part of the call; nothing if another part also runs one of them, because their samples cannot
+  /// be separated.
   std::optional<std::vector<const DeviceFunction*>> OnlyOf(const std::vector<const DeviceFunction*>& functions,
                                                            const std::string& part) const;
 
@@ -54,10 +54,10 @@ struct MeasuredCode {
   Measured measured;
   CallParts parts;
   std::vector<const DeviceFunction*> functions;  ///< in the recording's order
-  std::optional<PcSampling> samples;             ///< without the branch skid where counts allow; absent: not sampled
+  std::optional<PcSampling> samples;             ///< without the branch skid if counts allow; absent: not sampled
 };
 
-/// Reads of `entry`: case_id, part. Pointers are into the recording.
+/// Fields read from `entry`: case_id, part. Pointers into the recording.
 MeasuredCode FindMeasuredCode(const Recording& recording, const ProfileEntry& entry);
 
 /// Why a call without measured functions has none, in words.

@@ -21,10 +21,10 @@ const std::string& PhaseAt(const LabelledFunction& labelled, std::optional<std::
   return index && *index < labelled.phases.size() ? labelled.phases[*index] : labelled.otherwise;
 }
 
-/// Phases that are nothing but waiting for other warps.
+/// Phases that consist only of waiting for other warps.
 bool IsSynchronisation(std::string_view phase) { return phase == "sync" || phase == "barriers"; }
 
-/// Samples of one function, told apart into work and waiting.
+/// Samples of one function, split into work and waiting.
 class FunctionSamples {
  public:
   FunctionSamples(const LabelledFunction& labelled, PhaseSums& sums)
@@ -57,7 +57,7 @@ class FunctionSamples {
     }
   }
 
-  /// To be called when all samples are there: barrier waits go to the phases that the barrier waits for.
+  /// Call this once all samples are there: barrier waits go to the phases that the barrier waits for.
   void ChargeBarriers() {
     if (at_barrier_.empty()) return;
     const ControlFlow flow = ReadControlFlow(*labelled_.function);
@@ -72,8 +72,8 @@ class FunctionSamples {
   }
 
  private:
-  /// Some warps only arrive at this barrier (BAR.ARV): those that wait at it wait for another role, whose code is not
-  /// what leads here.
+  /// Some warps only arrive at this barrier (BAR.ARV): those that wait at it wait for another role, whose code does not
+  /// lead here.
   bool BelongsToRoles(std::size_t barrier) const {
     const auto id = [](const Instruction& instruction) {
       return instruction.operands.substr(0, instruction.operands.find(','));
@@ -81,12 +81,12 @@ class FunctionSamples {
     const std::string waited = id(instructions_[barrier]);
     return std::ranges::any_of(instructions_, [&](const Instruction& other) {
       if (!sass::ArrivesAtBarrier(other.opcode)) return false;
-      // Ids in registers may be any.
+      // An id in a register may be any id.
       return id(other) == waited || !id(other).starts_with("0x") || !waited.starts_with("0x");
     });
   }
 
-  /// By phase, of all it waits for. Empty when that is not known.
+  /// By phase, for all that it waits for. Empty if that is not known.
   std::map<std::string, double> SharesOf(std::size_t barrier, const ControlFlow& flow) const {
     if (BelongsToRoles(barrier)) return {};
     std::map<std::string, double> work;
@@ -119,7 +119,7 @@ const LabelledFunction* FindLabelled(const std::vector<LabelledFunction>& functi
 struct Unknowns {
   std::set<std::string> opcodes;  // with code that was not disassembled
   std::set<std::string> shapes;   // with matrix instructions that do not say their shape
-  std::set<std::string> copies;   // with copies by TMA, whose global bytes no count of an instruction has
+  std::set<std::string> copies;   // with TMA copies, whose global bytes are in no instruction's count
 };
 
 void Forget(PhaseVariables& variables, std::initializer_list<std::string_view> prefixes) {
@@ -146,7 +146,7 @@ void AddWavefronts(std::string_view opcode, const SassCount& count, PhaseVariabl
   }
 }
 
-/// Says whether the FLOPs are known.
+/// Returns whether the FLOPs are known.
 bool AddWork(const Instruction& instruction, const SassCount& count, PhaseVariables& phase) {
   const double executed = ValueOf(count, kExecuted);
   const double threads = ValueOf(count, kPredicateOn);
@@ -240,7 +240,7 @@ PhaseVariables PhaseSums::Whole() const {
   for (const auto& [phase, variables] : phases) {
     for (const auto& [name, value] : variables) whole[name] += value;
   }
-  // A stall reason that a phase lacks did not occur there; any other variable that it lacks is not known.
+  // A stall reason that a phase lacks did not occur there; any other variable that it lacks is unknown.
   std::erase_if(whole, [&](const auto& item) {
     if (item.first.starts_with("samples.")) return false;
     return std::ranges::any_of(phases, [&](const auto& phase) { return !phase.second.contains(item.first); });

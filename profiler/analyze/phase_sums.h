@@ -11,21 +11,21 @@
 
 namespace fa_profile::analyze {
 
-/// Why an instruction has its phase. Both are empty where it has none.
+/// Why an instruction has its phase. Both are empty if it has none.
 struct PhaseGround {
   std::string_view grade;   ///< GradeName() of an inference; "named" by the code's functions, "map", "opcode"
-  std::string_view reason;  ///< one word: InferredInstruction::reason; of a rule "function", "line" or "opcode"
+  std::string_view reason;  ///< one word: InferredInstruction::reason; for a rule "function", "line" or "opcode"
 };
 
-/// A function and what of it belongs to which phase. Nothing is owned.
+/// A function and the phases of its instructions. Nothing is owned.
 struct LabelledFunction {
   const DeviceFunction* function = nullptr;
   std::string otherwise;                  ///< phase of the instructions that `phases` does not list
   std::vector<std::string> phases;        ///< by instruction; empty: the whole function is `otherwise`
-  std::vector<PhaseGround> grounds = {};  ///< by instruction; empty: not asked for
+  std::vector<PhaseGround> grounds = {};  ///< by instruction; empty: not requested
 };
 
-/// The function's instructions by a map's rules; `grade` is that of every ground.
+/// The function's instructions by a map's rules; `grade` is used for every ground.
 LabelledFunction LabelByRules(const DeviceFunction& function, const PhaseMap& map, std::string_view grade);
 
 /// Variables that the phase catalogue's formulas read, summed over the instructions of one phase:
@@ -44,25 +44,25 @@ struct PhaseSums {
   bool sampled = false;
   bool counted = false;
 
-  /// Over all phases. A variable that a phase lacks is absent.
+  /// Over all phases. A variable that any phase lacks is absent.
   PhaseVariables Whole() const;
 };
 
-/// The stall reason of a sample, as CUPTI has it, at an instruction (null: unknown). A warp that waits for its own
-/// warpgroup's matrix instructions (WARPGROUP.DEPBAR) is sampled as at a barrier. It waits for no other phase: that is
-/// its work, as the reason gmma says.
+/// CUPTI's stall reason for a sample at an instruction (null: unknown), corrected. A warp that waits for its own
+/// warpgroup's matrix instructions (WARPGROUP.DEPBAR) is sampled as if at a barrier. It waits for no other phase: that
+/// is its work, and the reason becomes gmma.
 std::string_view ReasonAt(std::string_view reason, const Instruction* instruction);
 
-/// Whether it is the twin of a reason: samples of the same warps, in cycles in which the scheduler issued nothing.
+/// Whether it is a reason's twin: samples of the same warps, in cycles in which the scheduler issued nothing.
 inline bool IsTwin(std::string_view reason) { return reason.ends_with("_not_issued"); }
 
-/// `sampling`, without the branch skid where counts allow, and `counting` may be null; of both only what belongs to
-/// these functions counts. `unavailable`: SASS metrics that the chip lacks: their absence is not 0. kUnattributed is
-/// among the phases.
+/// `sampling`, without the branch skid if counts allow, and `counting` may be null; only what belongs to these
+/// functions counts. `unavailable`: SASS metrics that the chip lacks: their absence is not 0. kUnattributed is among
+/// the phases.
 PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSampling* sampling,
                     const SassCounting* counting, const std::set<std::string>& unavailable);
 
-/// What several phases of a map claim by name or line: one DataLoss a pair of rules.
+/// Names or lines that several phases of a map claim: one DataLoss per pair of rules.
 std::vector<DataLoss> OverlapsOf(const PhaseMap& map);
 
 }  // namespace fa_profile::analyze

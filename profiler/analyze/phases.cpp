@@ -20,15 +20,15 @@
 namespace fa_profile::analyze {
 namespace {
 
-// Samples whose instruction is not known, of all: what is allowed.
+// Allowed share of samples whose instruction is not known.
 constexpr double kSampleLimit = 0.01;
 
-// Of a program, instructions are counted in another launch than the range profiler's: where threads of a warp diverge
-// they meet again at other times, and data may differ.
+// In a program, instructions are counted in another launch than the range profiler's: diverged threads of a warp meet
+// again at other times, and data may differ.
 constexpr double kOtherLaunchLimit = 0.001;
 
 /// Two sources of one quantity. Formulas over the sums over all phases, and over counters of the range profiler,
-/// `metric.<id>` of the kernel catalogue and `sampling.*`.
+/// `metric.<id>` from the kernel catalogue and `sampling.*`.
 struct ClosureRow {
   const char* quantity;
   const char* phases;
@@ -69,7 +69,7 @@ ChosenPhases LabelByKernels(const std::vector<const DeviceFunction*>& functions,
   return labelled;
 }
 
-/// Of "metric.<id>" the entry's value.
+/// The entry's value for "metric.<id>".
 std::optional<double> FindMetricOf(const ProfileEntry& entry, const std::string& name) {
   constexpr std::string_view kPrefix = "metric.";
   return name.starts_with(kPrefix) ? Find(entry.metrics, name.substr(kPrefix.size())) : std::nullopt;
@@ -86,7 +86,7 @@ class PhaseDeriver {
   }
 
   Metrics Derive(const PhaseVariables& phase) const {
-    // A phase cannot do more than the peak in its time. Shares are sampled, so a little above 1 is 1; far above, the
+    // A phase cannot do more than the peak in its time. Shares are sampled, so slightly above 1 is 1; far above, the
     // work (WGMMA, mostly) runs while other instructions are sampled, and the ratio says nothing.
     constexpr double kSampleSlack = 0.1;
     static const ParsedCatalogue catalogue(PhaseCatalogue(), kSampleSlack);
@@ -159,7 +159,7 @@ std::vector<Closure> ClosuresOf(const ProfileEntry& entry, const Metrics* counte
   return closures;
 }
 
-/// As many as fit: the sum of a recording's counts may be larger.
+/// Capped at the largest count: the sum of a recording's counts may exceed it.
 std::uint64_t ToCount(double samples) {
   constexpr double kTooMany = 0x1p64;
   return samples < kTooMany ? static_cast<std::uint64_t>(samples) : std::numeric_limits<std::uint64_t>::max();
@@ -206,7 +206,7 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
   table.phases = EntriesOf(sums, PhaseDeriver(recording.device, entry, whole));
   table.attribution = labelled.attribution;
   table.inference = labelled.inference;
-  std::optional<double> named_samples;  // of these kernels' own code, by the hardware's count
+  std::optional<double> named_samples;  // samples in these kernels' own code, by the hardware's count
   if (sums.sampled) {
     const double samples = Find(whole, "samples.total").value_or(0.0);
     if (samples > 0.0) table.waiting_ratio = Find(whole, "samples.uncharged").value_or(0.0) / samples;
@@ -219,13 +219,13 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
     }
   }
   const auto warp_cycles = Find(entry.metrics, "warps_active_cycles");
-  // Of several kernels the share of samples is none of warp-cycles: the sampler takes one warp of an SM, however many
-  // there are. Their parts have their own.
+  // For several kernels the share of samples is not a share of warp-cycles: the sampler takes one warp per SM, however
+  // many there are. Their parts have their own.
   if (!by_kernels && sums.sampled && sums.counted && warp_cycles && *warp_cycles > 0.0) {
     table.async_waits = AsyncWaitsOf(labelled.functions, *sampling, *measured.counting, *warp_cycles);
     table.overlap = OverlapOf(table.async_waits);
   }
-  // Without its code, nothing tells whether a function polls.
+  // Without a function's code it is not known whether it polls.
   const bool code_known =
       std::ranges::none_of(functions, [](const DeviceFunction* f) { return f->instructions.empty(); });
   table.closures = ClosuresOf(entry, CountersOf(recording, entry, parts.several()), named_samples, whole);

@@ -15,13 +15,13 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// How much more busy than watched a window may be before a DataLoss reports it: work that runs over an edge.
+/// How far busy time may exceed a window's watched time before a DataLoss reports it: work that runs over an edge.
 constexpr double kEdgeRatio = 0.01;
 
-/// Columns of what tells two launch classes apart.
+/// Columns for the text that distinguishes two launch classes.
 constexpr std::size_t kLongestVariant = 60;
 
-/// Names of a path that are tried as the range around it: more than any program nests, and few enough for any text.
+/// Names in a path that are tried as the enclosing range: more than any program nests, and few enough for any text.
 constexpr int kMostNested = 256;
 
 constexpr std::string_view kNested = " / ";
@@ -31,7 +31,7 @@ std::optional<double> Ratio(std::int64_t part, std::int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// Time of a window in which launches were seen. Times of day need more bits than a difference may have.
+/// Time of a window in which launches were seen. Times of day need more bits than a difference can have.
 std::int64_t WatchedNs(const WatchWindow& window) {
   const double elapsed = ElapsedNs(window.start_ns, window.end_ns);
   if (elapsed <= 0.0) return 0;
@@ -111,7 +111,7 @@ struct NvtxNode {
 using NvtxNodes = std::map<std::string, NvtxNode, std::less<>>;
 
 void AppendTree(std::vector<NvtxNode*> nodes, std::vector<NvtxUse>& list) {
-  // Without recursion: ranges may be nested as deep as they like. The last of `open` comes next.
+  // Without recursion: ranges may be nested arbitrarily deep. The last of `open` comes next.
   std::vector<NvtxNode*> open;
   const auto add = [&open](std::vector<NvtxNode*>& neighbours) {
     std::ranges::stable_sort(neighbours, [](const NvtxNode* a, const NvtxNode* b) {
@@ -127,8 +127,8 @@ void AppendTree(std::vector<NvtxNode*> nodes, std::vector<NvtxUse>& list) {
   }
 }
 
-/// The nearest range around `path` that has a row, or null: an outer range that has not ended may have none, and a
-/// name may hold what joins names.
+/// The nearest range around `path` that has a row, or null: an outer range that has not ended may have none, and a name
+/// may contain the separator.
 NvtxNode* Around(NvtxNodes& nodes, std::string_view path) {
   for (int tried = 0; tried < kMostNested; ++tried) {
     const std::size_t end = path.rfind(kNested);
@@ -139,7 +139,7 @@ NvtxNode* Around(NvtxNodes& nodes, std::string_view path) {
   return nullptr;
 }
 
-/// Of each range its launch classes, with those of the ranges nested in it.
+/// Adds each range's launch classes, including those of the ranges nested in it.
 void AddNvtxKernels(const Recording& recording, const std::vector<ProfileEntry>& entries, NvtxNodes& nodes) {
   std::map<std::int64_t, const std::string*> names;
   for (const ProfileEntry& entry : entries) names.emplace(entry.case_id, &entry.kernel);
@@ -176,7 +176,7 @@ void AddNvtx(const Recording& recording, const std::vector<ProfileEntry>& entrie
   if (nodes.empty()) return;
   std::vector<NvtxNode*> outermost;
   std::int64_t inside_ns = 0;
-  for (auto& [path, node] : nodes) {  // in the order of the paths: an outer one before those inside it
+  for (auto& [path, node] : nodes) {  // in path order: an outer range before those inside it
     NvtxNode* const around = Around(nodes, path);
     node.use.path = path;
     node.use.layer = LayerOf(path);
@@ -196,7 +196,7 @@ void AddNvtx(const Recording& recording, const std::vector<ProfileEntry>& entrie
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0; }
 
-/// Removes a name at the end, with its template arguments or parameters: the scope before a "::".
+/// Removes a name at the end, with its template arguments or parameters: leaves the scope before a "::".
 void DropLastName(std::string& text) {
   std::size_t begin = text.size();
   while (begin > 0 && (text[begin - 1] == '>' || text[begin - 1] == ')')) {
@@ -214,7 +214,7 @@ void DropLastName(std::string& text) {
   text.resize(begin);
 }
 
-/// Without the scopes of names: "at::native::Add<at::Half>" -> "Add<Half>".
+/// Removes the scopes of names: "at::native::Add<at::Half>" -> "Add<Half>".
 std::string WithoutScopes(std::string_view text) {
   std::string short_text;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -228,7 +228,7 @@ std::string WithoutScopes(std::string_view text) {
   return short_text;
 }
 
-/// What is in each of the full names and not in all of them, from one word's border to another's. May be empty.
+/// The part of each full name that is not common to all, at word boundaries. May be empty.
 std::vector<std::string> Differences(const std::vector<std::string_view>& names) {
   std::string_view shortest = *std::ranges::min_element(names, {}, &std::string_view::size);
   std::size_t before = 0;
@@ -237,7 +237,7 @@ std::vector<std::string> Differences(const std::vector<std::string_view>& names)
   while (before < shortest.size() && all([&](std::string_view name) { return name[before] == shortest[before]; })) {
     ++before;
   }
-  // Back to the beginning of the word, and of its scopes.
+  // Go back to the beginning of the word and its scopes.
   while (before > 0 && (IsWord(shortest[before - 1]) || shortest[before - 1] == ':')) --before;
   const auto from_end = [](std::string_view name, std::size_t place) { return name[name.size() - 1 - place]; };
   while (before + behind < shortest.size() &&

@@ -19,9 +19,9 @@ namespace {
 
 constexpr const char* kOutsideRanges = "(outside NVTX ranges)";
 constexpr const char* kCopiesAndSets = "(copies and sets)";
-/// Ranges nested deeper are folded into the one at this depth: viewers and stacks of frames have an end.
+/// Ranges nested deeper are folded into the one at this depth: viewers and stacks have limits.
 constexpr int kDeepestRange = 100;
-/// From so many kernels in ranges on, those under a millionth of the time are not divided further.
+/// If ranges contain this many kernels, those under a millionth of the time are not divided further.
 constexpr std::size_t kManyKernels = 10000;
 constexpr double kLeastDivided = 1e-6;
 
@@ -59,7 +59,7 @@ std::vector<GpuTimeNode> KernelsOf(const std::vector<Launch>& launches, const st
   return kernels;
 }
 
-/// A call whose launches were not recorded has the phases of its kernels at once.
+/// A call whose launches were not recorded directly contains the phases of its kernels.
 std::vector<GpuTimeNode> InsideOf(const ProfileEntry& entry, std::int64_t ns, const CodeShares& shares) {
   if (!entry.launches.empty()) return KernelsOf(entry.launches, entry.part, ns, shares);
   return PhaseNodes(shares.Of(entry.case_id, entry.part, {}), ns, true);
@@ -82,13 +82,13 @@ GpuTimeNode NodeOfCall(const CallTimes& call, const CodeShares& shares) {
 
 // Programs.
 
-/// Launches of one class in an NVTX range and in none nested in it.
+/// Launches of one class in an NVTX range but in none nested in it.
 struct RangeWork {
   const ProfileEntry* entry = nullptr;
   std::int64_t ns = 0;
 };
 
-/// A range of a program, in the order of ProgramUse: a range before those nested in it.
+/// A range of a program, in the order of ProgramUse: before those nested in it.
 struct RangeNode {
   GpuTimeNode node;
   std::size_t around = 0;  ///< its place in the list; its own: outermost
@@ -141,7 +141,7 @@ class ProgramTime {
     }
   }
 
-  /// The range of a path, or the nearest around it that is known; null: there is none.
+  /// The range with this path, or the nearest known one around it; null: there is none.
   const std::size_t* PlaceOf(std::string_view path) const {
     for (int tried = 0; tried <= kDeepestRange; ++tried) {
       if (const auto found = places_.find(path); found != places_.end()) return &found->second;
@@ -178,7 +178,7 @@ class ProgramTime {
     return node;
   }
 
-  /// From the innermost outwards.
+  /// From the innermost range outwards.
   std::vector<GpuTimeNode> TakeRanges() {
     std::vector<GpuTimeNode> outermost;
     for (std::size_t i = ranges_.size(); i-- > 0;) {
@@ -197,7 +197,7 @@ class ProgramTime {
     return outermost;
   }
 
-  /// What no range has.
+  /// Adds everything outside of ranges.
   void AddRest(GpuTime& time) {
     GpuTimeNode rest{GpuTimeKind::kRange, kOutsideRanges, 0, {}, 0, {}};
     std::vector<GpuTimeNode>& nodes = ranges_.empty() ? time.nodes : rest.nested;
@@ -223,9 +223,9 @@ class ProgramTime {
   const std::set<std::string>& chosen_;
   std::map<std::int64_t, const ProfileEntry*> classes_;  // by case
   std::vector<RangeNode> ranges_;
-  std::map<std::string, std::size_t, std::less<>> places_;  // of ranges, by path
+  std::map<std::string, std::size_t, std::less<>> places_;  // ranges, by path
   std::map<std::size_t, std::map<std::int64_t, RangeWork>> work_;
-  std::map<std::int64_t, std::int64_t> used_;  // of a class, in ranges
+  std::map<std::int64_t, std::int64_t> used_;  // time of a class, in ranges
   std::map<std::int64_t, std::vector<PhaseRatio>> phases_;
   std::size_t kernels_ = 0;
 };

@@ -16,7 +16,7 @@
 namespace fa_profile {
 namespace {
 
-/// As posix_spawnp() finds it; the name itself where nothing is found.
+/// The path that posix_spawnp() finds; the name itself if nothing is found.
 std::string OnPath(const std::string& program) {
   const char* const path = std::getenv("PATH");
   if (program.find('/') != std::string::npos || path == nullptr) return program;
@@ -27,7 +27,7 @@ std::string OnPath(const std::string& program) {
   return program;
 }
 
-/// All that the child needs, made before fork(): from there to exec only calls that are safe in a signal's handler.
+/// Everything that the child needs, made before fork(): from there to exec only async-signal-safe calls are allowed.
 struct Start {
   const char* file = nullptr;
   char* const* arguments = nullptr;
@@ -70,7 +70,7 @@ bool Prepare(const Start& start) {
 
 }  // namespace
 
-// posix_spawn() cannot ask for PR_SET_PDEATHSIG, and after it a signal may come first.
+// posix_spawn() cannot request PR_SET_PDEATHSIG, and after it a signal may come first.
 int StartBoundChild(const BoundChild& plan, pid_t& child) {
   const std::string file = OnPath(plan.program);
   std::vector<char*> argv;

@@ -11,7 +11,7 @@ std::optional<std::string> FindBundled(const std::string& installed, [[maybe_unu
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path candidates[] = {
       program.parent_path() / ".." / "share" / "fa-profile" / installed / name,
-#ifdef FA_PROFILE_SOURCE_DIR  // not in what is built for other machines
+#ifdef FA_PROFILE_SOURCE_DIR  // not in builds for other machines
       fs::path(FA_PROFILE_SOURCE_DIR) / source / name,
       fs::path(FA_PROFILE_INSTALL_DATA_DIR) / installed / name,
 #endif

@@ -36,8 +36,8 @@ void RequireStarted(const std::string& program, int error) {
   throw Error("the program " + program + " cannot be started: " + std::strerror(error), Cure(error));
 }
 
-// posix_spawnp() and not fork(): it hands back the error of an exec that failed, which would otherwise have to be told
-// from an exit code of the program.
+// posix_spawnp() and not fork(): it returns the error of a failed exec, which would otherwise look like an exit code of
+// the program.
 pid_t Spawn(const std::string& program, const std::vector<std::string>& arguments,
             const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
             char* const* environment = environ) {
@@ -51,7 +51,7 @@ pid_t Spawn(const std::string& program, const std::vector<std::string>& argument
   return child;
 }
 
-// What SIGXFSZ did before IgnoreFileSizeSignal(): a child gets it back.
+// SIGXFSZ's action before IgnoreFileSizeSignal(): a child gets it back.
 bool restores_file_size_signal = false;
 
 // What a child does before it becomes the program: streams, signals, and its group.
@@ -112,7 +112,7 @@ class SpawnPlan {
 
 constexpr std::size_t kMostOutput = 1 << 20;
 
-// Reads what is there, and keeps at least the last `most` bytes of it. False: there will be no more.
+// Reads what is available, and keeps at least the last `most` bytes of it. False: there will be no more.
 bool ReadSome(int descriptor, std::size_t most, std::string& text) {
   std::array<char, 65536> buffer{};
   const ssize_t count = read(descriptor, buffer.data(), buffer.size());
@@ -123,7 +123,7 @@ bool ReadSome(int descriptor, std::size_t most, std::string& text) {
   return true;
 }
 
-// A child that leads its process group. It is killed before it is reaped: until then its number names the group.
+// A child that leads its process group. It is killed before it is reaped: until then its number identifies the group.
 class Group {
  public:
   explicit Group(pid_t leader) : leader_(leader) {}
@@ -135,7 +135,7 @@ class Group {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(leader_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == leader_;
   }
-  // Kills what is left, and gives the leader's status.
+  // Kills what is left, and returns the leader's status.
   int End() {
     if (!ended_) {
       (void)kill(-leader_, SIGKILL);
@@ -166,7 +166,7 @@ std::vector<char*> EnvironmentWith(const std::vector<std::string>& replaced) {
   return variables;
 }
 
-// A copy of a descriptor above all that a child's plan gives a number to.
+// A copy of a descriptor, above all numbers that a child's plan assigns.
 Descriptor Above(int descriptor) {
   constexpr int kAbove = 64;
   Descriptor copy(fcntl(descriptor, F_DUPFD_CLOEXEC, kAbove));
@@ -184,7 +184,7 @@ std::string LastOf(int descriptor, std::size_t most) {
   return text;
 }
 
-// Gives back the memory of all that a child printed but the last bytes: it may print without end.
+// Releases the memory of everything that a child printed except the last bytes: it may print without end.
 void ForgetAllButTheLast(int descriptor, std::size_t bytes) {
   struct stat file {};
   const auto kept = static_cast<off_t>(bytes);
@@ -346,8 +346,8 @@ ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string
     // All output is in the pipes now. A process that left the group may hold them open, or go on writing.
     constexpr double kLastWords = 1.0;
     if (ended && seconds() > end.seconds + kLastWords) break;
-    // The leader's end does not close the pipes while a child holds them too; and it closes them a moment before its
-    // end can be seen.
+    // The leader's end does not close the pipes while a child also holds them; and it closes them a moment before its
+    // end is visible.
     const int wait_ms = ended ? 0 : pipes[0].fd < 0 && pipes[1].fd < 0 ? 1 : 20;
     const int ready = poll(pipes.data(), pipes.size(), wait_ms);
     if (ready == 0 && ended) break;

@@ -17,7 +17,7 @@ std::string EnvironmentOf(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// Folders in `folder` whose names begin with `prefix`: the highest version first, 3.12 before 3.9.
+// Folders in `folder` whose names begin with `prefix`: highest version first, 3.12 before 3.9.
 std::vector<fs::path> Versions(const fs::path& folder, const std::string& prefix) {
   std::vector<std::pair<std::vector<int>, fs::path>> found;
   std::error_code ignored;
@@ -44,7 +44,7 @@ void AddPythonPackages(const fs::path& prefix, std::vector<fs::path>& folders) {
   }
 }
 
-// Where the python3 on PATH keeps its packages: a virtual environment that is not activated, too.
+// Where the python3 on PATH keeps its packages: including a virtual environment that is not activated.
 void AddPythonsOnPath(std::vector<fs::path>& folders) {
   std::istringstream path(EnvironmentOf("PATH"));
   for (std::string folder; std::getline(path, folder, ':');) {

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An entry of a folder that decides what a path leads to.
+/// An entry in a folder that decides where a path leads.
 struct PathStep {
   fs::path folder;
   std::string name;
@@ -55,7 +55,7 @@ std::vector<PathStep> StepsOf(const fs::path& path) {
   return steps;
 }
 
-/// Whether other machines may change files there, which the system does not report.
+/// Whether other machines may change files there without the system reporting it.
 bool IsShared(const fs::path& folder) {
   constexpr std::array<std::uint32_t, 9> kNetwork{0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x65735546,
                                                   0x01021997, 0x00C36400, 0x0BD00BD0, 0x47504653};
@@ -129,7 +129,7 @@ void FileWatch::Take(int watch, std::uint32_t mask, const std::string& name) {
   if (!lost && (folder == folders_.end() || (!of_folder && !folder->second.names.contains(name)))) return;
   quiet_since_ = Clock::now();
   moved_ |= lost || of_folder || (mask & kOfEntries) != 0;
-  // A new file is about to be written; a link or a folder is there at once.
+  // A new file is about to be written; a link or a folder is complete at once.
   std::error_code ignored;
   const bool is_new =
       !lost && (mask & IN_CREATE) != 0 && fs::is_regular_file(fs::symlink_status(folder->second.path / name, ignored));

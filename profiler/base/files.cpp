@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void CannotRead(const std::string& path) {
-  // What O_NOFOLLOW says of a symbolic link, to a file and to a folder.
+  // O_NOFOLLOW's results for a symbolic link, to a file and to a folder.
   const int code = errno;
   std::error_code ignored;
   if (code == ELOOP || (code == ENOTDIR && fs::is_symlink(path, ignored))) {
@@ -44,8 +44,8 @@ std::uintmax_t RequireRegular(int fd, const std::string& path) {
   return static_cast<std::uintmax_t>(status.st_size);
 }
 
-// O_NONBLOCK: a named pipe is refused before it is waited for. It is the open file that is looked at, not the path,
-// which may name another one a moment later.
+// O_NONBLOCK: a named pipe is refused without waiting for it. The open file is checked, not the path, which may name
+// another one a moment later.
 Descriptor OpenWith(const std::string& path, int flags) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags));
   if (!file) CannotRead(path);
@@ -79,7 +79,7 @@ std::string ReadOpenFile(int fd, const std::string& path, std::size_t most) {
   while (const std::size_t count = ReadSome(fd, path, std::span(bytes).subspan(done))) {
     done += count;
     require_at_most(done);
-    // A file of /proc claims nothing, and another one may grow meanwhile.
+    // A file in /proc claims no size, and others may grow meanwhile.
     if (done == bytes.size()) bytes.resize(2 * done + 4096);
   }
   bytes.resize(done);
@@ -106,7 +106,7 @@ PendingFile::PendingFile(std::string path, std::string_view content, unsigned mo
     // the next.
     part_ =
         fmt::format("{}.part.{}.{:x}", path_, getpid(), std::chrono::system_clock::now().time_since_epoch().count());
-    flags |= O_CREAT | O_EXCL | O_NOFOLLOW;  // never one that is there already, which may be a link
+    flags |= O_CREAT | O_EXCL | O_NOFOLLOW;  // never one that already exists, which may be a link
     removes_ = true;
   }
   file_ = Descriptor(open(part_.c_str(), flags, mode));

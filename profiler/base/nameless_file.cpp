@@ -17,7 +17,7 @@ NamelessFile::NamelessFile() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   if (!error) file_ = Descriptor(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!error && !file_) {  // the file system has no such files: the name goes at once
+  if (!error && !file_) {  // the file system does not support such files: the name is removed at once
     std::string name = (folder / "fa-profile-XXXXXX").string();
     file_ = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
     if (file_) (void)::unlink(name.c_str());

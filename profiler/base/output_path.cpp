@@ -18,14 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file gets its name when it is whole; until then the name is longer: ".part." and two numbers.
+// A file gets its name when it is complete; until then the name is longer: ".part." and two numbers.
 constexpr std::size_t kLongestOutputName = 220;
 
 [[noreturn]] void RefuseOutput(const std::string& path, const std::string& why, const std::string& cure) {
   throw Error(path + " cannot be written: " + why, cure);
 }
 
-// The folder of `path`, or the nearest above it that is there.
+// The folder of `path`, or the nearest existing one above it.
 fs::path FolderOf(const fs::path& path, OutputFolder made) {
   fs::path folder = path.parent_path();
   struct stat status {};
@@ -53,7 +53,7 @@ void RequireFolder(const std::string& path, const std::string& folder) {
 
 bool IsNoFile(const std::string& path) { return path.empty() || path == "-"; }
 
-// A device or a pipe takes what several write to it.
+// Several outputs may go to one device or pipe.
 bool IsSameFile(const std::string& one, const std::string& other) {
   std::error_code ignored;
   const fs::file_status status = fs::status(one, ignored);
@@ -62,7 +62,8 @@ bool IsSameFile(const std::string& one, const std::string& other) {
          fs::equivalent(one, other, ignored);
 }
 
-// What a report must not replace. Empty: something else is at `path`, or nothing. A link is replaced, not its file.
+// The kind of file that a report must not replace. Empty: something else is at `path`, or nothing. A link is replaced,
+// not its file.
 std::string_view PreciousKind(const std::string& path) {
   constexpr std::string_view kDatabase = "SQLite format 3";
   if (std::error_code ignored; !fs::is_regular_file(fs::symlink_status(path, ignored))) return {};

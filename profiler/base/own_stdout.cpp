@@ -12,13 +12,13 @@
 namespace fa_profile {
 namespace {
 
-// Above the numbers that foreign code gets for its files, and that it may close by habit.
+// Above the numbers that foreign code gets for its files, and may close by habit.
 constexpr int kFirstDescriptor = 100;
 
 }  // namespace
 
 OwnStdout::OwnStdout() {
-  (void)std::fflush(stdout);  // what was printed before is ours
+  (void)std::fflush(stdout);  // output printed before is ours
   kept_ = Descriptor(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kFirstDescriptor));
   if (!kept_ || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     throw Error("fcntl", std::strerror(errno), "stdout cannot be kept apart from what a kernel library prints",

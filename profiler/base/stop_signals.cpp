@@ -21,7 +21,7 @@ void NoteStop(int) {
   const std::uint64_t one = 1;
   stop_came = true;
   if (write(stop_event, &one, sizeof one) < 0) {
-  }  // it is readable already
+  }  // it is already readable
   errno = before;
 }
 

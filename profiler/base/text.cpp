@@ -17,8 +17,8 @@ struct Interval {
   std::uint32_t last;
 };
 
-/// Characters that a terminal obeys, hides or reorders text by: C1 controls, soft hyphen, zero-width and
-/// bidirectional marks, line and paragraph separators, byte order mark, tags, combining marks (they would pile up).
+/// Characters that control a terminal, or hide or reorder text: C1 controls, soft hyphen, zero-width and bidirectional
+/// marks, line and paragraph separators, byte order mark, tags, combining marks (they would pile up).
 constexpr std::array kUnsafe{Interval{0x7F, 0x9F},      Interval{0xAD, 0xAD},     Interval{0x300, 0x36F},
                              Interval{0x61C, 0x61C},    Interval{0x180B, 0x180E}, Interval{0x200B, 0x200F},
                              Interval{0x2028, 0x202E},  Interval{0x2060, 0x206F}, Interval{0xFE00, 0xFE0F},
@@ -50,7 +50,7 @@ constexpr std::array kUnsafeInLine{
     Interval{0xE000, 0xF8FF}, Interval{0xFE00, 0xFE0F}, Interval{0xFEFF, 0xFEFF},   Interval{0xFFA0, 0xFFA0},
     Interval{0xFFF0, 0xFFFB}, Interval{0xFFFE, 0xFFFF}, Interval{0xE0000, 0x10FFFF}};
 
-/// What .NET, in which GitHub's runner is written, and browsers take for a space.
+/// Characters that .NET, in which GitHub's runner is written, and browsers treat as a space.
 bool IsSpace(std::uint32_t c) {
   return (c >= 0x09 && c <= 0x0D) || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;

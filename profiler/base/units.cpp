@@ -9,7 +9,7 @@
 namespace fa_profile {
 namespace {
 
-/// `value` scaled to one of the steps of `names`, with three significant digits.
+/// `value` scaled to one of the steps in `names`, with three significant digits.
 std::string Scaled(double value, std::string_view suffix) {
   constexpr std::array<std::string_view, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
   std::size_t step = 0;

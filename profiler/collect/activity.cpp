@@ -15,7 +15,7 @@
 namespace fa_profile::collect {
 namespace {
 
-// CUPTI hands buffers to plain functions without user data, so their results meet in one place.
+// CUPTI hands buffers to plain functions without user data, so their results are collected in one place.
 struct Collected {
   std::mutex mutex;
   ActivityTrace trace;
@@ -113,7 +113,7 @@ void SetDepths(std::vector<NvtxRange>& ranges) {
   }
 }
 
-// Turns the kinds off again, also when the body throws.
+// Turns the kinds off again, even when the body throws.
 class EnabledKinds {
  public:
   EnabledKinds() {

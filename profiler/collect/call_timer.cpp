@@ -17,7 +17,7 @@ CallTiming TimeCalls(Workload& workload, int warmup, int samples) {
 }
 
 std::vector<std::string> ThrottleReasons(const ClockSample& sample) {
-  // The software power cap counts: the code of only one arm may reach it.
+  // The software power cap counts: perhaps only one arm's code reaches it.
   std::vector<std::string> reasons;
   for (const nvml::Throttle& throttle : nvml::kThrottles) {
     if ((sample.throttle_reasons.value_or(0) & throttle.bit) != 0) reasons.emplace_back(throttle.words);

@@ -36,7 +36,7 @@ struct Locks {
 };
 
 Locks& TheLocks() {
-  static auto* const locks = new Locks;  // never destroyed: held until the process is gone, or gives them back
+  static auto* const locks = new Locks;  // never destroyed: held until the process ends or gives them back
   return *locks;
 }
 

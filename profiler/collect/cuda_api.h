@@ -11,8 +11,7 @@ namespace fa_profile::collect {
 /// The one place in collect where a CUDA runtime result becomes an Error.
 void CheckCuda(cudaError_t result, const char* call, std::source_location where = std::source_location::current());
 
-/// A function of the driver as of this version of CUDA, found without linking its library; nullptr when the driver
-/// lacks it.
+/// A driver function as of this version of CUDA, found without linking its library; nullptr if the driver lacks it.
 void* DriverEntry(const char* name, unsigned cuda_version = 12000) noexcept;
 
 /// The calling thread's current context. Throws Error.

@@ -80,8 +80,8 @@ class CuptiApi final : public GpuApi {
   const Device& device_;
   std::string cache_dir_;
   CacheFlusher flusher_;
-  std::optional<CudaStream> stream_;          // a program of the user's gets none
-  std::optional<MetricEvaluator> evaluator_;  // made with the first plan
+  std::optional<CudaStream> stream_;          // programs run by the user get none
+  std::optional<MetricEvaluator> evaluator_;  // created with the first plan
 };
 
 }  // namespace

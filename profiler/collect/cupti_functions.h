@@ -1,6 +1,6 @@
 #pragma once
 
-/// The functions of CUPTI that are called, by anybody who links fa_collect. A missing row is an undefined reference.
+/// The CUPTI functions called by anything that links fa_collect. A missing row is an undefined reference.
 // clang-format off
 #define FA_PROFILE_CUPTI_FUNCTIONS(F) \
   F(cuptiActivityDisable) F(cuptiActivityEnable) F(cuptiActivityFlushAll) F(cuptiActivityGetNextRecord) \

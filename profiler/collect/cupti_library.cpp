@@ -12,7 +12,7 @@
 namespace fa_profile::collect {
 namespace {
 
-constexpr unsigned kVersionsPerMajor = 10'000;  // of CUPTI_API_VERSION: 130001
+constexpr unsigned kVersionsPerMajor = 10'000;  // in CUPTI_API_VERSION: 130001
 
 void* OpenCupti() noexcept {
   try {
@@ -33,8 +33,8 @@ CUptiResult ThisCuptiLacksIt() { return CUPTI_ERROR_NOT_SUPPORTED; }
 }  // namespace
 }  // namespace fa_profile::collect
 
-// A caller's registers hold arguments of any function: the first call of one keeps them while libcupti is opened. The
-// jump leaves registers and stack as the caller made them, so that a signature is not needed.
+// A caller's registers hold arguments for any function, so the first call of one saves them while libcupti is opened.
+// The jump leaves registers and stack as the caller made them, so no signature is needed.
 #define FA_PROFILE_SLOT(function) extern "C" __attribute__((visibility("hidden"))) void* fa_profile_slot_##function;
 FA_PROFILE_CUPTI_FUNCTIONS(FA_PROFILE_SLOT)
 extern "C" __attribute__((visibility("hidden"), used)) void fa_profile_fill_cupti_slots() noexcept;
@@ -95,7 +95,7 @@ FA_PROFILE_CUPTI_FUNCTIONS(FA_PROFILE_JUMP)
 namespace fa_profile::collect {
 namespace {
 
-// Once, and before functions of libcupti lead elsewhere (other_profiler.h).
+// Once, and before functions of libcupti are redirected (other_profiler.h).
 bool FillSlots() noexcept {
   const auto find = [](const char* name) -> void* {
     if (Cupti() == nullptr) return reinterpret_cast<void*>(&CuptiIsMissing);
@@ -125,7 +125,7 @@ std::string CuptiPath() {
 
 void* CuptiFunction(const char* name) noexcept {
   if (Cupti() == nullptr) return nullptr;
-  // As if it were linked: what the program has loaded for everybody comes before the library.
+  // As if it were linked: what the program has loaded globally comes before the library.
   void* const first = dlsym(RTLD_DEFAULT, name);
   return first != nullptr ? first : dlsym(Cupti(), name);
 }

@@ -4,9 +4,9 @@
 
 namespace fa_profile::collect {
 
-/// CUPTI is not linked: a program that is linked with it does not start where it is missing. Each function of CUPTI
-/// that is called here is a jump to the one in libcupti, which the first call of any of them opens. Without libcupti
-/// each returns CUPTI_ERROR_NOT_INITIALIZED, which CheckCupti() reports. A function that this libcupti lacks returns
+/// CUPTI is not linked: a program linked with it does not start where it is missing. Each CUPTI function called here is
+/// a jump to the one in libcupti, which the first call of any of them opens. Without libcupti each returns
+/// CUPTI_ERROR_NOT_INITIALIZED, which CheckCupti() reports. A function that this libcupti lacks returns
 /// CUPTI_ERROR_NOT_SUPPORTED.
 
 /// "libcupti.so.13"
@@ -19,10 +19,10 @@ constexpr const char* kCuptiCure =
 /// Whether libcupti was found. Opens it, once: from then on functions of CUPTI lead to it.
 bool CuptiIsThere() noexcept;
 
-/// Where libcupti is; empty: nowhere.
+/// Path of libcupti; empty: not found.
 std::string CuptiPath();
 
-/// The function in libcupti, or where a library that was loaded before it has one of that name; nullptr: in neither.
+/// The function in libcupti, or in a library loaded before it that has one of that name; nullptr: in neither.
 void* CuptiFunction(const char* name) noexcept;
 
 }  // namespace fa_profile::collect

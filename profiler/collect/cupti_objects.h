@@ -12,10 +12,10 @@
 
 #include "fa_profile/gpu_api.h"
 
-/// CUPTI's objects behind gpu_api.h, one source file each.
+/// CUPTI's objects that implement gpu_api.h, one source file each.
 namespace fa_profile::collect {
 
-/// The device's counter availability image, by which a plan leaves out what this driver and machine do not allow.
+/// The device's counter availability image, from which a plan knows what this driver and machine do not allow.
 std::vector<std::uint8_t> CounterAvailability(CUcontext context);
 
 std::unique_ptr<RangeProfiler> OpenRangeProfiler(CUcontext context);
@@ -29,7 +29,7 @@ std::unique_ptr<ModuleCapture> CaptureModules();
 std::unique_ptr<PmSampler> OpenPmSampler(const Device& device, CUcontext context, std::span<const std::string> metrics,
                                          std::int64_t interval_ns);
 
-/// GpuApi::Trace(). The activity API is off otherwise, because recording costs about 0.8 us of CPU time a launch. Not
+/// GpuApi::Trace(). The activity API is off otherwise, because recording costs about 0.8 us of CPU time per launch. Not
 /// reentrant; one thread.
 ActivityTrace TraceActivity(const std::function<void()>& body);
 

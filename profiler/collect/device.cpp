@@ -45,7 +45,7 @@ std::int64_t Attribute(cudaDeviceAttr attribute, int ordinal) {
   return value;
 }
 
-// Crashes where CUPTI was not used before: initialised, or subscribed to.
+// Crashes if CUPTI was not used before: initialised, or subscribed to.
 std::string ChipName(int ordinal) {
   const auto params = CallCupti(
       cuptiDeviceGetChipName, "cuptiDeviceGetChipName",
@@ -61,7 +61,7 @@ Diagnosis Warn(std::string subject, std::string detail, std::string cure) {
   return {Diagnosis::Level::kWarning, std::move(subject), std::move(detail), std::move(cure)};
 }
 
-// Takes the counters for real: permission and another profiler show only then.
+// Really takes the counters: only then do permission and another profiler show.
 Diagnosis DiagnoseCounters(const Device& device) {
   try {
     const std::vector<std::string> metrics = {"sm__cycles_active.avg"};
@@ -134,7 +134,7 @@ std::string WhyNoDevice() {
   if (result == cudaErrorInsufficientDriver) {
     std::error_code ignored;
     const bool has_driver = std::filesystem::exists("/proc/driver/nvidia/version", ignored) ||
-                            std::filesystem::exists("/dev/dxg", ignored);  // of WSL
+                            std::filesystem::exists("/dev/dxg", ignored);  // WSL
     return has_driver ? "the NVIDIA driver is older than CUDA 13 needs" : "no NVIDIA driver";
   }
   return cudaGetErrorString(result);

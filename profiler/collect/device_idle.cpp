@@ -9,13 +9,13 @@
 
 namespace fa_profile::collect {
 
-// Also the thread's, which may outlive its DeviceIdle.
+// Shared with the thread, which may outlive its DeviceIdle.
 struct DeviceIdle::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  bool wanted = false;     // a thread waits for an answer to a question that was not taken up yet
+  bool wanted = false;     // a thread waits for an answer to a question not taken up yet
   bool busy = false;       // the context is being waited for
-  std::uint64_t done = 0;  // waits for it that ended
+  std::uint64_t done = 0;  // waits that ended
   bool ends = false;
 };
 
@@ -51,13 +51,13 @@ DeviceIdle::~DeviceIdle() {
 
 bool DeviceIdle::Wait(double seconds) {
   std::unique_lock lock(shared_->mutex);
-  // A wait that is under way began before the work that this one asks about.
+  // A wait already under way began before the work in question.
   const std::uint64_t answer = shared_->done + (shared_->busy ? 2 : 1);
   shared_->wanted = true;
   shared_->changed.notify_all();
   const bool idle =
       shared_->changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return shared_->done >= answer; });
-  // Withdrawn: a stream may capture by then, and to wait for the context would end its capture.
+  // Withdrawn: a stream may be capturing by the time it is taken up, and waiting would end its capture.
   if (!idle) shared_->wanted = false;
   return idle;
 }

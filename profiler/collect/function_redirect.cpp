@@ -25,7 +25,7 @@ constexpr std::uint32_t kSlotTypes[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT,
 
 using LoadedObject = dl_phdr_info;
 
-// ELF has addresses as integers.
+// ELF stores addresses as integers.
 std::byte* AddressOf(ElfW(Addr) address) {
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -58,7 +58,7 @@ std::uintptr_t PageOf(ElfW(Addr) address) {
   return address / page_bytes * page_bytes;
 }
 
-// Of the page, as the loader left it.
+// Protection of the page as the loader left it.
 int ProtectionOf(const LoadedObject& object, ElfW(Addr) address) {
   int protection = 0;
   bool after_relocation = false;
@@ -75,14 +75,14 @@ int ProtectionOf(const LoadedObject& object, ElfW(Addr) address) {
   return after_relocation ? protection & ~PROT_WRITE : protection;
 }
 
-// Other threads read the word at any time: it is written at once.
+// Other threads may read the word at any time, so it is written in one go.
 template <typename Word>
 bool WriteWord(const LoadedObject& object, Word* place, Word value) {
   static_assert(sizeof(Word) == sizeof(void*));
   const auto address = reinterpret_cast<ElfW(Addr)>(place);
   const int protection = ProtectionOf(object, address);
   std::byte* const page = AddressOf(PageOf(address));
-  constexpr std::size_t kBytes = 1;  // of the page, which is changed as a whole
+  constexpr std::size_t kBytes = 1;  // the whole page is changed
   if (mprotect(page, kBytes, protection | PROT_WRITE) != 0) return false;
   __atomic_store_n(place, value, __ATOMIC_RELEASE);
   if ((protection & PROT_WRITE) == 0) (void)mprotect(page, kBytes, protection);
@@ -97,11 +97,11 @@ bool RedirectSymbol(std::span<const LoadedObject> objects, const Redirection& re
       std::ranges::find_if(objects, [&](const LoadedObject& one) { return Holds(one, redirection.original); });
   auto& symbol = *static_cast<ElfW(Sym)*>(found);
   if (object == objects.end() || AddressOf(object->dlpi_addr + symbol.st_value) != redirection.original) return false;
-  // An address relative to the library, on purpose outside of it.
+  // An address relative to the library, deliberately outside of it.
   return WriteWord(*object, &symbol.st_value, reinterpret_cast<ElfW(Addr)>(redirection.ours) - object->dlpi_addr);
 }
 
-// The relocations of an object that are not relative to it alone.
+// The relocations of an object that are not merely relative to its own base.
 struct SlotTables {
   std::span<const ElfW(Rela)> calls;
   std::span<const ElfW(Rela)> others;
@@ -111,7 +111,7 @@ SlotTables ReadSlotTables(const LoadedObject& object) {
   struct DynamicTable {
     const ElfW(Rela) * begin = nullptr;
     std::size_t bytes = 0;
-    std::size_t relative = 0;  // so many come first
+    std::size_t relative = 0;  // this many come first
     std::span<const ElfW(Rela)> In(const LoadedObject& holder) const {
       const std::size_t count = bytes / sizeof(ElfW(Rela));
       if (begin == nullptr || relative >= count || !Holds(holder, begin) || !Holds(holder, begin + count - 1))
@@ -165,7 +165,7 @@ std::size_t RedirectFunctions(std::span<const Redirection> redirections) noexcep
   try {
     const std::vector<LoadedObject> objects = LoadedObjects();
     std::size_t changed = 0;
-    // Symbols first: a slot that the loader fills from now on leads to ours.
+    // Symbols first: slots that the loader fills from now on then lead to ours.
     for (const Redirection& one : redirections) changed += RedirectSymbol(objects, one) ? 1 : 0;
     for (const LoadedObject& object : objects) changed += RedirectSlots(object, redirections);
     return changed;

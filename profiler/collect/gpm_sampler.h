@@ -9,8 +9,8 @@
 
 namespace fa_profile::collect {
 
-/// GPM (Hopper and newer) of one GPU: activity counters of the whole device, apart from those that CUPTI programs, read
-/// as the difference between two samples. Keeps the sample of the reading before.
+/// GPM (Hopper and newer) of one GPU: activity counters of the whole device, separate from those that CUPTI programs,
+/// read as the difference between two samples. Keeps the previous reading's sample.
 class GpmSampler {
  public:
   /// `nvml` outlives this.
@@ -19,9 +19,9 @@ class GpmSampler {
   GpmSampler(const GpmSampler&) = delete;
   GpmSampler& operator=(const GpmSampler&) = delete;
 
-  /// Takes a sample and fills in the ratios over the time since the one before. Returns why the GPU gave no sample;
-  /// empty when it did, or when the last is less than 0.1 s old: NVML renews them no faster, and the next call then
-  /// covers the longer time.
+  /// Takes a sample and fills in the ratios over the time since the last one. Returns why the GPU gave no sample; empty
+  /// if it did, or if the last is less than 0.1 s old: NVML renews them no faster, and the next call then covers the
+  /// longer time.
   std::string Read(NvmlGpu& gpu, GpuReading& reading);
 
  private:

@@ -23,14 +23,14 @@ class XidListener {
   XidListener(const XidListener&) = delete;
   XidListener& operator=(const XidListener&) = delete;
 
-  /// Does nothing when it listens; a GPU that cannot tell its errors is asked again each time.
+  /// Does nothing if already listening; a GPU that cannot report errors is asked again each time.
   void Listen(NvmlGpu& gpu) {
     if (events_ != nullptr || nvml_.Call(nvml::kEventSetCreate, &events_) != nvml::kSuccess) return;
     if (gpu.Note(nvml_.Call(nvml::kRegisterEvents, gpu.device(), nvml::kEventXid, events_)) != nvml::kSuccess) Stop();
   }
 
   void Drain(std::map<std::uint64_t, std::uint64_t>& seen) const {
-    constexpr int kMost = 1000;  // a GPU that never stops telling must not hold up the reading
+    constexpr int kMost = 1000;  // a GPU that never stops reporting must not hold up the reading
     nvml::EventData event{};
     for (int i = 0; i < kMost && events_ != nullptr; ++i) {
       if (nvml_.Call(nvml::kEventSetWait, events_, &event, /*milliseconds=*/0) != nvml::kSuccess) return;
@@ -97,7 +97,7 @@ class GpuMonitor::Impl {
       host.gpm_error += (host.gpm_error.empty() ? "GPU " : "; GPU ") + gpus + ": " + why_not;
     }
     if (count == 0) host.gpm_error = host.nvml ? "NVML lists no GPU" : "NVML is not available";
-    // What was there before stays in sight.
+    // GPUs seen before stay listed.
     for (auto index = static_cast<int>(count); index < static_cast<int>(gpus_.size()); ++index) {
       GpuReading gone;
       gone.index = index;
@@ -115,7 +115,7 @@ class GpuMonitor::Impl {
     GpmSampler gpm;
   };
 
-  // What is known of a GPU whether it answers or not.
+  // What is known about a GPU whether or not it answers.
   struct Gpu {
     std::string uuid;
     std::string name;
@@ -124,7 +124,7 @@ class GpuMonitor::Impl {
     std::unique_ptr<Watch> watch;  // only while NVML is open and the GPU answers
   };
 
-  // How many GPUs NVML lists; absent, with the reason in `host`, when it does not tell.
+  // How many GPUs NVML lists; absent, with the reason in `host`, if it does not say.
   std::optional<unsigned> Open(HostReading& host) {
     if (nvml_ == nullptr) nvml_ = std::make_unique<Nvml>(library_);
     unsigned count = 0;
@@ -134,7 +134,7 @@ class GpuMonitor::Impl {
       host.nvml = result == nvml::kSuccess;
       if (!host.nvml) host.nvml_error = nvml_->Explain(nvml::kDeviceCount.name, result);
     }
-    if (!host.nvml) {  // another driver may be there the next time
+    if (!host.nvml) {  // another driver may be present next time
       for (Gpu& gpu : gpus_) gpu.watch.reset();
       nvml_.reset();
       return std::nullopt;
@@ -184,7 +184,7 @@ class GpuMonitor::Impl {
 
   static void Identify(NvmlGpu& gpu, Gpu& known) {
     const std::optional<std::string> uuid = gpu.GetText(nvml::kUuid);
-    if (uuid && !known.uuid.empty() && *uuid != known.uuid) known = Gpu{};  // another GPU under this number
+    if (uuid && !known.uuid.empty() && *uuid != known.uuid) known = Gpu{};  // a different GPU under this number
     if (uuid) known.uuid = *uuid;
     if (known.name.empty()) known.name = gpu.GetText(nvml::kName).value_or("");
     if (!known.compute_capability.empty()) return;
@@ -197,7 +197,7 @@ class GpuMonitor::Impl {
 
   std::string library_;
   std::unique_ptr<Nvml> nvml_;
-  std::vector<Gpu> gpus_;  // by index; below nvml_, because its watches go first
+  std::vector<Gpu> gpus_;  // by index; declared after nvml_, because its watches must go first
 };
 
 GpuMonitor::GpuMonitor(std::string library) : impl_(std::make_unique<Impl>(std::move(library))) {}

@@ -4,7 +4,7 @@
 
 namespace fa_profile::collect {
 
-/// The driver's functions on graphs, found without linking its library. Null where the driver lacks one.
+/// The driver's graph functions, found without linking its library. Null where the driver lacks one.
 struct GraphFunctions {
   decltype(&cuGraphClone) clone;
   decltype(&cuGraphDestroy) destroy;

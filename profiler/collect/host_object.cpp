@@ -75,7 +75,7 @@ std::vector<std::uint8_t> HostObject::ConfigImage() const {
 std::map<std::string, double> HostObject::Evaluate(std::span<const std::uint8_t> image, std::size_t index,
                                                    std::span<const std::string> metrics) const {
   std::vector<const char*> names = Pointers(metrics);
-  // NaN first, so that a value which CUPTI does not write is absent and not 0.
+  // Prefill with NaN, so that a value that CUPTI does not write is absent, not 0.
   std::vector<double> values(metrics.size(), std::numeric_limits<double>::quiet_NaN());
   CallCupti(cuptiProfilerHostEvaluateToGpuValues, "cuptiProfilerHostEvaluateToGpuValues",
             {.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,

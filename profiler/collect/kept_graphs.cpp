@@ -14,7 +14,7 @@ namespace {
 
 thread_local int our_calls = 0;
 
-// Callbacks of what the driver does for us are not the program's.
+// Callbacks for what the driver does for us are not the program's.
 struct OurCall {
   OurCall() { ++our_calls; }
   ~OurCall() { --our_calls; }
@@ -26,7 +26,7 @@ struct OurCall {
 
 bool IsOurGraphCall() noexcept { return our_calls > 0; }
 
-// Never destroyed: callbacks come until the process is gone.
+// Never destroyed: callbacks arrive until the process ends.
 KeptGraphs& ProcessGraphs() {
   static auto* const graphs = new KeptGraphs;
   return *graphs;
@@ -64,13 +64,13 @@ void KeptGraphs::Forget(CUgraphExec executable) noexcept {
 }
 
 void KeptGraphs::OnInstantiated(CUgraphExec executable, CUgraph graph) noexcept {
-  Forget(executable);  // the handle may be that of one that went with its context
+  Forget(executable);  // the handle may be reused from one that went with its context
   Keep(executable, graph);
 }
 
 void KeptGraphs::OnUpdated(CUgraphExec executable, CUgraph graph) noexcept { OnInstantiated(executable, graph); }
 
-// The driver may not know the copies' handles any more: they are left to it.
+// The driver may no longer know the copies' handles: they are left to it.
 void KeptGraphs::OnContextEnds() noexcept {
   const std::lock_guard lock(mutex_);
   for (auto& [executable, kept] : graphs_) {
@@ -83,7 +83,7 @@ void KeptGraphs::OnContextEnds() noexcept {
   empty_ = nullptr;
 }
 
-// `change` gives false when the copy cannot follow.
+// `change` returns false if the copy cannot follow.
 template <typename Change>
 void KeptGraphs::Follow(CUgraphExec executable, const Change& change) noexcept {
   bool follows = true;

@@ -13,11 +13,11 @@
 
 namespace fa_profile::collect {
 
-/// Copies of a process's graphs as they were instantiated: the program may destroy its own at once, and mostly does.
-/// Told by the callbacks of the driver's functions, after they succeeded. Any thread.
+/// Copies of a process's graphs as they were instantiated: the program may destroy its own at once, and usually does.
+/// Fed by the callbacks of the driver's functions after they succeed. Any thread.
 class KeptGraphs {
  public:
-  static constexpr std::size_t kMostNodes = 200'000;  ///< of all graphs together
+  static constexpr std::size_t kMostNodes = 200'000;  ///< for all graphs together
 
   void OnInstantiated(CUgraphExec executable, CUgraph graph) noexcept;
   void OnUpdated(CUgraphExec executable, CUgraph graph) noexcept;
@@ -25,18 +25,18 @@ class KeptGraphs {
   void OnMemsetChanged(CUgraphExec executable, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS& changed) noexcept;
   void OnCopyChanged(CUgraphExec executable, CUgraphNode node, const CUDA_MEMCPY3D& changed) noexcept;
   void OnEnabled(CUgraphExec executable, CUgraphNode node, bool enabled) noexcept;
-  /// In another way, which is not followed: it is not kept any more.
+  /// Changed in a way that is not tracked: no longer kept.
   void OnChanged(CUgraphExec executable) noexcept { Forget(executable); }
   /// Before the driver destroys it.
   void OnDestroyed(CUgraphExec executable) noexcept { Forget(executable); }
 
-  /// The context in which graphs are launched is being destroyed: they are not kept any more.
+  /// The context in which graphs are launched is being destroyed: they are no longer kept.
   void OnContextEnds() noexcept;
 
   /// By CUPTI's id of the executable.
   std::shared_ptr<UnrolledGraph> Find(std::uint32_t graph) noexcept;
-  /// An executable graph without a node, to be launched in the place of one whose nodes were launched. It is made in
-  /// the context of the first such launch; OnContextEnds() is about that one. nullptr: it cannot be made.
+  /// An executable graph without nodes, to be launched in place of one whose nodes were launched. It is made in the
+  /// context of the first such launch, the one that OnContextEnds() is about. nullptr: it cannot be made.
   CUgraphExec Empty() noexcept;
 
  private:
@@ -45,7 +45,7 @@ class KeptGraphs {
     std::size_t size = 0;
     std::unique_ptr<GraphCopy> copy{};
     std::set<CUgraphNode> disabled{};           // nodes of the copy
-    std::shared_ptr<UnrolledGraph> unrolled{};  // once it was asked for
+    std::shared_ptr<UnrolledGraph> unrolled{};  // set when first asked for
     bool is_whole = false;                      // it cannot be unrolled
   };
   void Keep(CUgraphExec executable, CUgraph graph) noexcept;
@@ -62,8 +62,7 @@ class KeptGraphs {
 
 KeptGraphs& ProcessGraphs();
 
-/// The calling thread is inside a call of the driver that we make for a copy of a graph: its callbacks are not the
-/// program's.
+/// The calling thread is inside a driver call that we make for a copy of a graph: its callbacks are not the program's.
 bool IsOurGraphCall() noexcept;
 
 }  // namespace fa_profile::collect

@@ -40,7 +40,7 @@ constexpr CUpti_CallbackId kCaptures[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,          CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
 
-// A stream that is destroyed while it captures ends its capture.
+// Destroying a stream while it captures ends its capture.
 constexpr CUpti_CallbackId kStreamEnds[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy,
                                             CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2};
 
@@ -63,7 +63,7 @@ constexpr CUpti_CallbackId kGraphChanges[] = {CUPTI_DRIVER_TRACE_CBID_cuGraphExe
 constexpr CUpti_CallbackId kGraphNodes[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                             CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING};
 
-// Of the callbacks' switches. Never locked inside a callback.
+// Guards the callbacks' switches. Never locked inside a callback.
 std::mutex the_mutex;
 CUpti_SubscriberHandle the_subscriber = nullptr;
 std::atomic<bool> observer_watches = false;  // launches
@@ -79,8 +79,8 @@ struct UnderWay {
   UnderWay& operator=(const UnderWay&) = delete;
 };
 
-// Of a handle that is not a kernel's, which the driver refuses, CUPTI gives whatever bytes it finds as the name's
-// address (CUDA 13.0). Addresses that were readable are remembered: launches repeat.
+// For a handle that is not a kernel's, which the driver refuses, CUPTI returns arbitrary bytes as the name's address
+// (CUDA 13.0). Readable addresses are remembered: launches repeat.
 bool IsReadable(const char* name) noexcept {
   static thread_local std::array<const char*, 64> known{};
   const char*& place = known[std::hash<const char*>{}(name) / 16 % known.size()];
@@ -116,7 +116,7 @@ LaunchCall ReadCall(CUpti_CallbackId id, const CUpti_CallbackData& data) {
       // The parameters of both begin with the graph.
       const auto& p = *static_cast<const cuGraphLaunch_params*>(data.functionParams);
       (void)cuptiGetGraphExecId(p.hGraph, &call.graph);
-      // The default stream of the functions for which it is the thread's own.
+      // The default stream, for functions whose default is the thread's own.
       const bool own = id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz && p.hStream == nullptr;
       call.stream = own ? CU_STREAM_PER_THREAD : p.hStream;
       return call;
@@ -129,8 +129,8 @@ LaunchCall ReadCall(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   }
 }
 
-// CUPTI cannot leave out a call of the driver's, but the driver launches whatever graph the parameters name when the
-// callback returns, and the program gets whatever result they name at the end (CUDA 13.0, driver 580.159.04).
+// CUPTI cannot skip a driver call, but the driver launches whatever graph the parameters name when the callback
+// returns, and the program gets whatever result they name at the end (CUDA 13.0, driver 580.159.04).
 void ReplaceGraph(const CUpti_CallbackData& data) noexcept {
   auto& p = *static_cast<cuGraphLaunch_params*>(const_cast<void*>(data.functionParams));
   const CUgraphExec empty = ProcessGraphs().Empty();
@@ -199,7 +199,7 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
   const bool enters = data.callbackSite == CUPTI_API_ENTER;
   for (const CUpti_CallbackId capture : kCaptures) {
     if (id != capture) continue;
-    // The parameters of all of them begin with the stream.
+    // The parameters of all of these begin with the stream.
     const void* const stream = static_cast<const cuStreamEndCapture_params*>(data.functionParams)->hStream;
     const bool ends =
         id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture || id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz;
@@ -213,7 +213,7 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
   }
   if (std::ranges::find(kInstantiations, id) != std::end(kInstantiations)) {
     if (enters || !Succeeded(data)) return;
-    // The parameters of all begin with these two.
+    // The parameters of all of these begin with these two.
     const auto& p = *static_cast<const cuGraphInstantiateWithFlags_params*>(data.functionParams);
     if (IsForDeviceLaunch(id, data)) {
       observer.OnDeviceGraph();
@@ -239,7 +239,7 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
     if (const NvtxRanges::Node range = CurrentNvtxRange(); range != 0)
       ProcessNvtxRanges().OnLaunch(data.correlationId, range);
   }
-  // A measured launch always gets its OnLaunched(): the watch is not turned off before it.
+  // A measured launch always gets its OnLaunched(): the watch stays on until then.
   if (!observer_watches) return;
   if (!enters) return observer.OnLaunched();
   if (observer.OnLaunch(ReadCall(id, data)) && IsGraphLaunch(id)) ReplaceGraph(data);
@@ -261,7 +261,7 @@ void OnGraphNode(CUpti_CallbackId id, const CUpti_GraphData& graph) noexcept {
       ProcessNvtxRanges().OnGraphNodeDestroyed(node);
     }
   } catch (const std::bad_alloc&) {
-    return;  // the node's kernels count for the range of the launch alone
+    return;  // the node's kernels count only for the range of the launch
   }
 }
 
@@ -279,7 +279,7 @@ void SwitchGraphNodesOn() noexcept {
   }
 }
 
-// The runtime's function may call the driver's, or not: both are taken, and once more does no harm.
+// The runtime's function may or may not call the driver's: both are watched, and a second report does no harm.
 bool IsProfilerCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool& on) {
   const bool driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
   on = driver ? id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart : id == CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000;
@@ -288,7 +288,7 @@ bool IsProfilerCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool& on) 
 }
 
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
-  if (is_fork || IsOurGraphCall()) return;  // of a fork neither CUDA nor our threads are there
+  if (is_fork || IsOurGraphCall()) return;  // a fork has neither CUDA nor our threads
   const UnderWay under_way;
   ProgramObserver& observer = *static_cast<ProgramObserver*>(user);
   bool on = false;
@@ -361,8 +361,8 @@ bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler, bool gr
   return enabled;
 }
 
-// CUPTI frees the subscriber while other threads are still on their way back from it: the program would end by a
-// segmentation fault (H200, driver 580.159.04). So no callback may be under way, nor a launch whose end would be one.
+// CUPTI frees the subscriber while other threads are still returning from it: the program would end with a segmentation
+// fault (H200, driver 580.159.04). So no callback may be under way, nor a launch whose end would be one.
 bool StopObserving() noexcept {
   constexpr auto kLook = std::chrono::milliseconds(10);
   constexpr int kQuietLooks = 20;  // in a row

@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::array kMetricTypes = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_METRIC_TYPE_RATIO, CUPTI_METRIC_TYPE_THROUGHPUT};
 
-// Edit distances to a chip's 3,600 names take milliseconds a word. A list typed by hand gets near matches. For a long
-// built-in list, made for another chip, they would take seconds.
+// Edit distances to a chip's 3,600 names take milliseconds per word. Only a list typed by hand gets near matches; for a
+// long built-in list, made for another chip, they would take seconds.
 constexpr int kMaxSuggestions = 20;
 
 // " a b c"
@@ -56,9 +56,9 @@ class NameCheck {
     }
   }
 
-  /// Why the chip cannot give `metric`; empty: by name it can.
+  /// Why the chip cannot provide `metric`; empty: judging by the name, it can.
   std::string Refusal(const std::string& metric) {
-    // Base names hold dots too ("TPC.TriageCompute.sm__cycles_active"), so the longest base that fits is the one.
+    // Base names hold dots too ("TPC.TriageCompute.sm__cycles_active"), so take the longest base that fits.
     for (std::size_t end = metric.size(); end != std::string::npos && end > 0; end = metric.rfind('.', end - 1)) {
       const auto base = bases_.find(metric.substr(0, end));
       if (base == bases_.end()) continue;
@@ -74,7 +74,7 @@ class NameCheck {
  private:
   struct Base {
     CUpti_MetricType type;
-    std::vector<std::string> submetrics;  // asked for when first needed
+    std::vector<std::string> submetrics;  // queried when first needed
   };
 
   std::string Suggestion(const std::string& metric) {
@@ -93,13 +93,13 @@ class NameCheck {
   int suggestions_ = 0;
 };
 
-// Finds, among metrics that exist, a largest set that CUPTI configures together: what it refuses goes to `refused`.
+// Finds, among existing metrics, a largest set that CUPTI configures together; what it refuses goes to `refused`.
 class Fitting {
  public:
   Fitting(const std::string& chip, std::span<const std::uint8_t> availability, std::vector<DataLoss>& refused)
       : chip_(chip), availability_(availability), refused_(refused) {}
 
-  /// The object that took the metrics, which are in `metrics` in their order; nothing is added when none fits.
+  /// The object that took those of `metrics` that fit, which stay there in order; it takes nothing if none fits.
   HostObject Fit(std::vector<std::string>& metrics) {
     DropUnitsThatDoNotShare(metrics);
     HostObject host(chip_, availability_);
@@ -119,12 +119,12 @@ class Fitting {
     return HostObject(chip_, availability_).AddMetrics(metrics);  // a fresh object: a refusal poisons it
   }
 
-  // Whether the chip can. An object with an availability image takes a tenth of a second to make, and DropUnits needs a
-  // hundred.
+  // Whether the chip itself can. An object with an availability image takes a tenth of a second to make, and DropUnits
+  // needs a hundred.
   bool ChipTakesTogether(std::span<const std::string> metrics) { return HostObject(chip_, {}).AddMetrics(metrics); }
 
-  // Some units cannot share a configuration (PCIe and NVLink byte counters). One metric of each unit is tried, which
-  // takes milliseconds, where trying all metrics takes half a second. The units with most metrics stay.
+  // Some units cannot share a configuration (PCIe and NVLink byte counters). Trying one metric of each unit takes
+  // milliseconds, where trying all metrics takes half a second. The units with most metrics stay.
   void DropUnitsThatDoNotShare(std::vector<std::string>& metrics) {
     std::unordered_map<std::string, std::size_t> sizes;
     std::vector<std::string> samples;
@@ -140,7 +140,7 @@ class Fitting {
       kept.push_back(sample);
       if (ChipTakesTogether(kept)) continue;
       kept.pop_back();
-      // A metric that is refused alone is not its unit's fault; bisection will find it.
+      // A metric refused on its own is not its unit's fault; bisection will find it.
       if (ChipTakesTogether(std::span(&sample, 1))) dropped.insert(Unit(sample));
     }
     std::erase_if(metrics, [&](const std::string& metric) {
@@ -150,7 +150,7 @@ class Fitting {
     });
   }
 
-  // Adds to `accepted` those of `metrics` that can be configured together with the others there.
+  // Adds to `accepted` those of `metrics` that can be configured together with what is already there.
   void Bisect(std::span<const std::string> metrics, std::vector<std::string>& accepted) {
     const std::size_t before = accepted.size();
     accepted.insert(accepted.end(), metrics.begin(), metrics.end());
@@ -237,7 +237,7 @@ MetricSet WantedMetrics(const std::vector<std::string>& metrics, const std::stri
   if (!metrics.empty()) return {"custom", "given with --metrics", metrics, {}};
   MetricSet set = BuiltinMetricSet(set_name, device.chip);
   if (set.name != "full") return set;
-  // What our own catalogue reads beyond Nsight Compute's set: twelve counters on GH100, which add no pass. Names of
+  // What our own catalogue reads beyond Nsight Compute's set: twelve counters on GH100, which add no pass. Names for
   // other chips are left out, and so are the `TriageCompute` alternatives, which are for the single pass of set phases
   // and would add one.
   const std::set<std::string> known = CounterNames(device.chip);
@@ -254,7 +254,7 @@ MetricSet WantedMetrics(const std::vector<std::string>& metrics, const std::stri
 
 namespace {
 
-// CUPTI reads past the image for an index that it does not have.
+// CUPTI reads past the image for an index that does not exist.
 void CheckRange(std::span<const std::uint8_t> image, std::size_t index) {
   const std::size_t ranges = MetricEvaluator::NumRanges(image);
   if (index < ranges) return;
@@ -277,7 +277,7 @@ std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uin
 }
 
 std::size_t MetricEvaluator::NumRanges(std::span<const std::uint8_t> image) {
-  // Without this CUPTI answers "not initialised": what reads an image loads nothing by itself.
+  // Otherwise CUPTI answers "not initialised": functions that read images load nothing by themselves.
   static const std::vector<std::string> initialized = SupportedChips();
   const auto params = CallCupti(cuptiRangeProfilerGetCounterDataInfo, "cuptiRangeProfilerGetCounterDataInfo",
                                 {.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE,

@@ -20,7 +20,7 @@ std::uint64_t CubinCrc(const std::vector<std::uint8_t>& cubin) {
   return params.cubinCrc;
 }
 
-// Its table of symbols does: with the NUL after it a name is not the beginning of another.
+// A cubin names it in its table of symbols: with the NUL after it, a name is not just the beginning of another.
 bool HoldsName(const std::vector<std::uint8_t>& cubin, const std::string& name) {
   const char* const begin = name.c_str();
   return name.empty() || std::search(cubin.begin(), cubin.end(), begin, begin + name.size() + 1) != cubin.end();
@@ -56,7 +56,7 @@ void LoadedModules::Add(std::span<const std::uint8_t> cubin) noexcept {
   if (cubin.empty()) return;
   try {
     const std::lock_guard lock(mutex_);
-    if (cubin.size() > most_bytes_ - bytes_) return;  // its samples will be of an unknown cubin
+    if (cubin.size() > most_bytes_ - bytes_) return;  // its samples will have an unknown cubin
     loaded_.emplace_back(cubin.begin(), cubin.end());
     bytes_ += cubin.size();
   } catch (const std::bad_alloc&) {

@@ -78,7 +78,7 @@ nvml::Result NvmlGpu::Note(nvml::Result result) {
 }
 
 std::optional<std::string> NvmlGpu::GetText(nvml::Function<nvml::Result(nvml::Device, char*, unsigned)> function) {
-  std::array<char, 128> text{};  // NVML's longest, a name, has 96
+  std::array<char, 128> text{};  // NVML's longest string, a name, has 96
   if (Note(nvml_.Call(function, device_, text.data(), static_cast<unsigned>(text.size()))) != nvml::kSuccess) {
     return std::nullopt;
   }
@@ -107,7 +107,7 @@ std::optional<std::uint64_t> NvmlGpu::ThrottleReasons() {
 }
 
 std::optional<unsigned> NvmlGpu::ComputeProcesses() {
-  unsigned count = 0;  // asking with no room answers with the count
+  unsigned count = 0;  // asking with no room returns the count
   const nvml::Result result = Note(nvml_.Call(nvml::kComputeProcesses, device_, &count, nullptr));
   if (result != nvml::kSuccess && result != nvml::kInsufficientSize) return std::nullopt;
   return count;

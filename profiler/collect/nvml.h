@@ -9,8 +9,8 @@
 
 namespace fa_profile::collect {
 
-/// NVML, opened at run time (libnvidia-ml.so.1 comes with the driver, so a program must start without it). Every
-/// answer that NVML does not give is absent. The destructor shuts NVML down. One thread.
+/// NVML, opened at run time (libnvidia-ml.so.1 comes with the driver, so a program must start without it). Answers that
+/// NVML does not give are absent. The destructor shuts NVML down. One thread.
 class Nvml {
  public:
   explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
@@ -52,7 +52,7 @@ class NvmlGpu {
 
   const Nvml& nvml() const { return nvml_; }
   nvml::Device device() const { return device_; }
-  /// kGpuIsLost or kResetRequired when an answer was that; otherwise kSuccess.
+  /// kGpuIsLost or kResetRequired if an answer was one of those; otherwise kSuccess.
   nvml::Result trouble() const { return trouble_; }
 
   /// The answer to a question with one answer: Get<unsigned>(nvml::kClock, nvml::kClockSm).

@@ -22,7 +22,7 @@ inline constexpr Result kTimeout = 10;
 inline constexpr Result kFunctionNotFound = 13;
 inline constexpr Result kGpuIsLost = 15;
 inline constexpr Result kResetRequired = 16;
-inline constexpr Result kVersionMismatch = 18;  ///< the library's is not the kernel module's
+inline constexpr Result kVersionMismatch = 18;  ///< the library's version is not the kernel module's
 
 inline constexpr unsigned kClockSm = 1;
 inline constexpr unsigned kClockMemory = 2;
@@ -33,7 +33,7 @@ inline constexpr unsigned kEccVolatile = 0;  ///< since the driver was loaded
 inline constexpr unsigned kMigEnabled = 1;
 inline constexpr unsigned long long kEventXid = 0x8;
 
-/// A reason for lowered clocks, among those of kEventReasons. Idle clocks and an application's own are none.
+/// A reason for lowered clocks, among those of kEventReasons. Idle clocks and an application's own do not count.
 struct Throttle {
   unsigned long long bit;
   const char* id;     ///< in metrics
@@ -54,7 +54,7 @@ struct Memory {
   unsigned long long used;
 };
 struct Utilization {
-  unsigned gpu;     ///< percent of the time in which a kernel ran
+  unsigned gpu;     ///< percent of time with a kernel running
   unsigned memory;  ///< percent
 };
 struct EventData {
@@ -113,7 +113,7 @@ inline constexpr Function<Result(Device, unsigned long long*)> kEnergy{"nvmlDevi
 inline constexpr Function<Result(Device, Memory*)> kMemory{"nvmlDeviceGetMemoryInfo"};
 inline constexpr Function<Result(Device, Utilization*)> kUtilization{"nvmlDeviceGetUtilizationRates"};
 inline constexpr Function<Result(Device, unsigned long long*)> kEventReasons{"nvmlDeviceGetCurrentClocksEventReasons"};
-/// The name of the one before until driver 535.
+/// The previous name until driver 535.
 inline constexpr Function<Result(Device, unsigned long long*)> kThrottleReasons{
     "nvmlDeviceGetCurrentClocksThrottleReasons"};
 inline constexpr Function<Result(Device, unsigned, unsigned, unsigned long long*)> kEccErrors{

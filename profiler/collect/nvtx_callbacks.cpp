@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-// A domain as the program holds it: by its address, for ever.
+// A domain as the program holds it: by its address, forever.
 struct nvtxDomainRegistration_st {
   std::string name;
 };
@@ -26,10 +26,10 @@ struct nvtxStringRegistration_st {
 namespace fa_profile::collect {
 namespace {
 
-// In a child of fork() nothing is recorded: a lock of ours may be held by a thread that is not there.
+// In a child of fork() nothing is recorded: a lock of ours may be held by a thread that does not exist there.
 std::atomic<bool> in_nvtx_fork = false;
 
-// A thread may still call NVTX while its thread-local objects are destroyed: then its ranges are not recorded.
+// A thread may still call NVTX while its thread-local objects are destroyed: from then on its ranges are not recorded.
 thread_local bool stack_is_gone = false;
 struct ThisThread {
   NvtxStack stack{ProcessNvtxRanges()};
@@ -53,7 +53,7 @@ std::string Text(const char* text) {
   return text != nullptr ? std::string(text, strnlen(text, kLongestText)) : std::string("?");
 }
 
-// A wide string; other than ASCII as '?', which names of ranges hardly have.
+// Converts a wide string; characters outside ASCII, rare in names of ranges, become '?'.
 std::string Text(const wchar_t* wide) {
   std::string text;
   for (; wide != nullptr && *wide != L'\0' && text.size() < kLongestText; ++wide) {
@@ -78,7 +78,7 @@ std::string Text(const nvtxEventAttributes_t* attributes) {
 
 std::string_view NameOf(nvtxDomainHandle_t domain) { return domain != nullptr ? std::string_view(domain->name) : ""; }
 
-// What fails must not reach the program: a range that is not recorded is a loss, an exception the program's end.
+// Failures must not reach the program: an unrecorded range is a loss, an exception the program's end.
 template <typename Body>
 void WithStack(Body body) noexcept {
   try {
@@ -88,7 +88,7 @@ void WithStack(Body body) noexcept {
   }
 }
 
-// What NVTX itself returns where no tool is.
+// What NVTX itself returns without a tool.
 template <typename Name>
 int Push(nvtxDomainHandle_t domain, const Name* name) noexcept {
   WithStack([&](NvtxStack& stack) { stack.Push(NameOf(domain), Text(name), NowNs()); });
@@ -125,7 +125,7 @@ nvtxRangeId_t OnDomainStart(nvtxDomainHandle_t domain, const nvtxEventAttributes
 }
 void OnDomainEnd(nvtxDomainHandle_t, nvtxRangeId_t id) noexcept { OnEnd(id); }
 
-// NVTX's extension for data of ranges, which NCCL ends ranges with. The name of a range would be in the data.
+// NVTX's extension for ranges with data, which NCCL ends ranges with. The name of a range would be in the data.
 int OnPushPayload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, std::size_t) noexcept {
   return Push(domain, "(no name)");
 }
@@ -138,8 +138,8 @@ void OnEndPayload(nvtxDomainHandle_t, nvtxRangeId_t id, const nvtxPayloadData_t*
 const std::string& KeyOf(const nvtxDomainRegistration_st& domain) { return domain.name; }
 const std::string& KeyOf(const nvtxStringRegistration_st& string) { return string.text; }
 
-// The address of an object that has the text, made at its first use and never destroyed. nullptr, as where no tool is:
-// there are too many, or nothing is recorded here.
+// The address of an object with the text, created at first use and never destroyed. nullptr, as without a tool: there
+// are too many, or nothing is recorded here.
 template <typename Registration, typename Char>
 Registration* Registered(const Char* text) noexcept {
   constexpr std::size_t kMostRegistered = std::size_t{1} << 16U;
@@ -153,7 +153,7 @@ Registration* Registered(const Char* text) noexcept {
     const std::lock_guard lock(*mutex);
     Registration registration{Text(text)};
     const auto found = all->find(registration);
-    // The key of a set is const. The program only hands the pointer back.
+    // The keys of a set are const. The program only hands the pointer back.
     if (found != all->end()) return const_cast<Registration*>(&*found);
     if (all->size() >= kMostRegistered) return nullptr;
     return const_cast<Registration*>(&*all->insert(std::move(registration)).first);
@@ -239,7 +239,7 @@ void PrepareNvtxForFork() noexcept {
 }
 
 NvtxRanges& ProcessNvtxRanges() {
-  if (in_nvtx_fork) {  // a child that is the first to use CUDA is watched, without ranges
+  if (in_nvtx_fork) {  // a child that is the first to use CUDA is watched, but without ranges
     static auto* const none = new NvtxRanges;
     return *none;
   }

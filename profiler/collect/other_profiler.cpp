@@ -29,7 +29,7 @@ struct Guarded<original> {
   }
 };
 
-// `name`: of `original`, which is our way to the function, and not the function itself.
+// `name` belongs to `original`, which is our path to the function, not the function itself.
 template <auto original>
 Redirection Guard(const char* name) {
   return {CuptiFunction(name), reinterpret_cast<void*>(&Guarded<original>::Call)};
@@ -42,12 +42,12 @@ void GuardCupti(MayUseCupti may_use) noexcept {
   if (!CuptiIsThere()) return;
   the_guard = may_use;
   const Redirection redirections[] = {
-      // What takes the subscriber or the hardware's counters.
+      // Functions that take the subscriber or the hardware's counters.
       FA_PROFILE_GUARD(cuptiSubscribe), FA_PROFILE_GUARD(cuptiSubscribe_v2), FA_PROFILE_GUARD(cuptiPCSamplingEnable),
       FA_PROFILE_GUARD(cuptiRangeProfilerEnable), FA_PROFILE_GUARD(cuptiProfilerBeginSession),
       FA_PROFILE_GUARD(cuptiPmSamplingEnable), FA_PROFILE_GUARD(cuptiSassMetricsEnable),
-      // What takes the activity buffers, and what a profiler goes on to call that was refused: CUPTI may keep it
-      // waiting.
+      // Functions that take the activity buffers, and those that a refused profiler goes on to call: CUPTI may block
+      // it.
       FA_PROFILE_GUARD(cuptiActivityRegisterCallbacks), FA_PROFILE_GUARD(cuptiActivityRegisterTimestampCallback),
       FA_PROFILE_GUARD(cuptiActivityEnable), FA_PROFILE_GUARD(cuptiActivityDisable),
       FA_PROFILE_GUARD(cuptiActivityFlushAll), FA_PROFILE_GUARD(cuptiActivityPushExternalCorrelationId),

@@ -24,16 +24,16 @@ struct Setup {
   std::size_t hardware_buffer_bytes;  // 16 bytes a sample; in the host's memory
   std::size_t scratch_buffer_bytes;
   std::uint32_t worker_sleep_ms;  // CUPTI's workers wake up this often to decode; by default every 100 ms
-  bool start_stop;                // samples between Start() and Stop() alone
+  bool start_stop;                // only take samples between Start() and Stop()
 };
 
-// Room for 2 million samples, five times what a call is sampled for. CUPTI takes its time by the megabyte: on an H100
-// 512 MB instead of 16 add 0.5 s to a run. Each drain waits for the workers.
+// Room for 2 million samples, five times what a call is sampled for. CUPTI's time grows with the size: on an H100 512
+// MB instead of 16 add 0.5 s to a run. Each drain waits for the workers.
 Setup OfCalls(std::uint32_t period_cycles) {
   return {period_cycles, std::size_t{32} << 20, std::size_t{16} << 20, 1, true};
 }
 
-// An H200 takes 0.2 million samples, 3.5 MB, in a second of busy time at this period. With more, CUPTI's workers take a
+// An H200 takes 0.2 million samples, 3.5 MB, per second of busy time at this period. With more, CUPTI's workers use a
 // good part of a CPU.
 constexpr Setup kOfContext{ContextSampler::kPeriodCycles, std::size_t{32} << 20, std::size_t{16} << 20, 20, false};
 
@@ -48,7 +48,7 @@ class CuptiPcSampler final : public PcSampler {
   CuptiPcSampler(CUcontext context, const Setup& setup);
   ~CuptiPcSampler() override {
     if (Disable()) return;
-    (void)configured_.release();  // CUPTI may go on writing
+    (void)configured_.release();  // CUPTI may still write
     (void)fetched_.release();
   }
   CuptiPcSampler(const CuptiPcSampler&) = delete;
@@ -80,14 +80,14 @@ class CuptiPcSampler final : public PcSampler {
   CUcontext context_;
   Setup setup_;
   std::vector<std::string> reasons_;  // by CUPTI's index
-  // What CUPTI writes samples into. It keeps the pointer.
+  // Where CUPTI writes samples. It keeps the pointer.
   struct Buffer {
     std::vector<CUpti_PCSamplingStallReason> reasons;
     std::vector<CUpti_PCSamplingPCData> pcs;
     CUpti_PCSamplingData data{};
     void Prepare(std::size_t reason_count);
   };
-  std::unique_ptr<Buffer> configured_ = std::make_unique<Buffer>();  // CUPTI's own, of its configuration:
+  std::unique_ptr<Buffer> configured_ = std::make_unique<Buffer>();  // the one in CUPTI's configuration:
                                                                      // cuptiPCSamplingGetData empties it into the other
   std::unique_ptr<Buffer> fetched_ = std::make_unique<Buffer>();
 };
@@ -183,7 +183,7 @@ void CuptiPcSampler::Add(const CUpti_PCSamplingData& data, PcSamples& samples) c
         sampled.samples[reasons_[stall.pcSamplingStallReasonIndex]] += stall.samples;
       }
     }
-    // pc.functionName is one string for all records of the function, and CUPTI goes on using it: not freed.
+    // pc.functionName is one string for all records of the function, and CUPTI goes on using it, so it is not freed.
     samples.pcs.push_back(std::move(sampled));
   }
 }
@@ -219,7 +219,7 @@ ContextSampler::ContextSampler(const void* context) {
 
 PcSamples ContextSampler::Take() { return sampler_->Take(); }
 
-// Not destroyed: CUPTI may still know its buffers.
+// Not destroyed: CUPTI may still refer to its buffers.
 void ContextSampler::Abandon() noexcept { (void)sampler_.release(); }
 
 }  // namespace fa_profile::collect

@@ -21,7 +21,7 @@ constexpr std::size_t kHashDigits = 16;
 
 using Fields = std::vector<std::string>;
 
-// FNV-1a, 64 bit (public domain, Fowler, Noll, Vo): finds damage and tells requests apart; it is not a defence.
+// FNV-1a, 64 bit (public domain, Fowler, Noll, Vo): finds damage and distinguishes requests; it is not a defence.
 std::string Hash(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
@@ -31,14 +31,14 @@ std::string Hash(std::string_view bytes) {
   return digits;
 }
 
-// Each field after its length in decimal digits and a colon.
+// Each field follows its length in decimal digits and a colon.
 std::string Pack(const Fields& fields) {
   std::string bytes;
   for (const std::string& field : fields) bytes.append(std::to_string(field.size())).append(":").append(field);
   return bytes;
 }
 
-// Of bytes that Pack() gave: their hash has been compared.
+// For bytes from Pack(): their hash has been compared.
 Fields Unpack(std::string_view bytes) {
   Fields fields;
   while (!bytes.empty()) {
@@ -98,7 +98,7 @@ bool WriteCachedPlan(const std::string& cache_dir, const PlanRequest& request, c
   for (const DataLoss& loss : plan.refused) fields.insert(fields.end(), {loss.kind, loss.subject, loss.reason});
   const std::string body = Pack(fields);
   try {
-    std::error_code ignored;  // the error of writing the file follows
+    std::error_code ignored;  // writing the file then reports the error
     std::filesystem::create_directories(cache_dir, ignored);
     WriteWholeFile(FileFor(cache_dir, key), std::string(kMagic) + Hash(body) + body);
   } catch (const Error&) {

@@ -16,9 +16,9 @@
 namespace fa_profile::collect {
 namespace {
 
-/// Raw records between Start() and Stop(), in the host's memory.
+/// For raw records between Start() and Stop(), in the host's memory.
 constexpr std::size_t kPmBufferBytes = std::size_t{64} << 20;
-/// Samples of one round of decoding. (512: CUPTI_ERROR_OUT_OF_MEMORY where 1,000 and more are to be read.)
+/// Samples per round of decoding. (512: CUPTI_ERROR_OUT_OF_MEMORY where 1,000 and more are to be read.)
 constexpr std::uint32_t kReadingsPerRound = 4096;
 
 std::size_t DeviceIndex(CUcontext context) {
@@ -38,7 +38,7 @@ std::vector<std::uint8_t> PmAvailability(std::size_t device) {
   return image;
 }
 
-/// The metrics, configured for PM sampling. Of PM sampling, CUPTI reads `availability` as long as the object lives.
+/// The metrics, configured for PM sampling, for which CUPTI reads `availability` as long as the object lives.
 HostObject Configured(const std::string& chip, std::span<const std::uint8_t> availability,
                       std::span<const std::string> metrics) {
   HostObject host(chip, availability, CUPTI_PROFILER_TYPE_PM_SAMPLING);
@@ -171,7 +171,7 @@ PmReadings CuptiPmSampler::Take() {
     decoded.pCounterDataImage = image_.data();
     decoded.counterDataImageSize = image_.size();
     const CUptiResult result = cuptiPmSamplingDecodeData(&decoded);
-    // The result of CUPTI 13.0 for a buffer that ran over; the object cannot be started any more.
+    // CUPTI 13.0's result for a buffer that ran over; the object cannot be started again.
     if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
       taken.buffer_full = true;
       Disable();
@@ -184,7 +184,7 @@ PmReadings CuptiPmSampler::Take() {
     taken.buffer_full = taken.buffer_full || decoded.overflow != 0;
     more = decoded.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL &&
            taken.readings.size() > before;
-    ClearImage();  // also for the next Start()
+    ClearImage();  // also prepares the next Start()
   }
   return taken;
 }

@@ -15,16 +15,16 @@ namespace {
 constexpr CUpti_ActivityKind kTracedKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                                CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 constexpr std::size_t kTraceBufferBytes = std::size_t{4} << 20U;
-// Allocated ahead, for a program that limits its memory later. Untouched ones take address space alone.
+// Allocated in advance, in case the program limits its memory later. Untouched ones only take address space.
 constexpr std::size_t kBuffersAhead = 4;
 
-// CUPTI hands buffers to plain functions without user data. Never destroyed: buffers may come until the process ends.
+// CUPTI hands buffers to plain functions without user data. Never destroyed: buffers may arrive until the process ends.
 struct Tracing {
-  std::mutex mutex;  // of the observer
+  std::mutex mutex;  // held while calling the observer
   WorkObserver* observer = nullptr;
   std::mutex free_mutex;
   std::vector<std::uint8_t*>
-      free;  // kept: CUPTI may still own a buffer that it gave back, and freeing it breaks the heap
+      free;  // kept: CUPTI may still own a buffer that it returned, and freeing it corrupts the heap
 };
 
 Tracing& TheTracing() {
@@ -55,7 +55,7 @@ const char* CopyName(std::uint8_t kind) {
   }
 }
 
-// What the records of kernels, copies and sets have in common.
+// Fields shared by the records of kernels, copies and sets.
 template <typename Record>
 GpuWork CommonWork(const Record& record, GpuWork::Kind kind) {
   GpuWork work;
@@ -125,7 +125,7 @@ void HandOver(const CUpti_Activity* record, WorkObserver& observer) {
 }
 
 std::uint8_t* NewBuffer() noexcept {
-  return static_cast<std::uint8_t*>(std::aligned_alloc(8, kTraceBufferBytes));  // 8: CUPTI's demand
+  return static_cast<std::uint8_t*>(std::aligned_alloc(8, kTraceBufferBytes));  // CUPTI requires 8
 }
 
 void CUPTIAPI OnTraceBufferRequested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) noexcept {
@@ -184,7 +184,7 @@ void StopTrace() noexcept {
   for (const CUpti_ActivityKind kind : kTracedKinds) (void)cuptiActivityDisable(kind);
 }
 
-// Never by force inside a run: running kernels would come back without an end, and not again.
+// Never forced inside a run: running kernels would be returned without an end, and not again.
 void FlushTrace() noexcept { (void)cuptiActivityFlushAll(0); }
 
 void FlushTraceAtExit() noexcept { (void)cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); }

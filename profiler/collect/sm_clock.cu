@@ -10,11 +10,11 @@ namespace fa_profile::collect {
 namespace {
 
 struct SmStamp {
-  std::uint64_t cycles;  // of this SM; 0: no block ran here
+  std::uint64_t cycles;  // on this SM; 0: no block ran here
   std::uint64_t nanoseconds;
 };
 
-// Each SM's counters start somewhere else: only a difference on one SM means something.
+// Each SM's counters start somewhere else: only differences on one SM mean anything.
 __global__ void StampClocks(SmStamp* stamps, unsigned sm_count) {
   unsigned sm = 0;
   std::uint64_t nanoseconds = 0;
@@ -47,7 +47,7 @@ void SmClock::Add(cudaStream_t stream) {
   std::vector<SmStamp> stamps(2 * count);
   CheckCuda(cudaMemcpyAsync(stamps.data(), stamps_, stamps.size() * sizeof(SmStamp), cudaMemcpyDefault, stream),
             "cudaMemcpyAsync");
-  // An SM that got no block has zeros, and is left out.
+  // An SM without a block keeps zeros, and is left out.
   CheckCuda(cudaMemsetAsync(stamps_, 0, stamps.size() * sizeof(SmStamp), stream), "cudaMemsetAsync");
   CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   for (std::size_t sm = 0; sm < count; ++sm) {

@@ -8,10 +8,10 @@
 
 namespace fa_profile::collect {
 
-/// The SM clock between two places of a stream, from the SMs' own counters: cycles and nanoseconds of each.
+/// The SM clock between two points in a stream, from the SMs' own counters: cycles and nanoseconds of each.
 class SmClock {
  public:
-  /// Memory for two stamps of each SM. Throws Error.
+  /// Allocates two stamps for each SM. Throws Error.
   SmClock();
   ~SmClock();
   SmClock(const SmClock&) = delete;
@@ -21,13 +21,13 @@ class SmClock {
   void Start(cudaStream_t stream) const { Stamp(0, stream); }
   void Stop(cudaStream_t stream) const { Stamp(1, stream); }
 
-  /// Waits for `stream` and adds what passed between the two stamps to the sums.
+  /// Waits for `stream` and adds the difference between the two stamps to the sums.
   void Add(cudaStream_t stream);
 
-  /// Waits for `stream` and empties the sums.
+  /// Waits for `stream` and clears the sums.
   void Forget(cudaStream_t stream);
 
-  /// Median over the SMs of their cycles per second, over everything added; absent when nothing was.
+  /// Median over the SMs of their cycles per second, over everything added; absent if nothing was.
   std::optional<double> Hertz() const;
 
  private:

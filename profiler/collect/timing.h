@@ -15,11 +15,11 @@ class SmClock;
 ///
 /// Warm cache: the call is captured in a CUDA graph, repeated inside it until a replay lasts about 200 us, and each
 /// sample is one replay between two events, divided by the repeats. The repeats keep the events' own cost (about 2 us)
-/// out of the number; it includes the gap between back-to-back launches, which is what a caller sees.
-/// Flushed cache: each call is timed by itself between two events, after the L2 was overwritten.
-/// `between` runs before each sample and may throw; it may be empty.
-/// `clock`: after each sample of a warm cache the same replay runs once more between two stamps of it, unmeasured. Not
-/// around the samples, where the host's pauses are: in them the clock is that of an idle GPU.
+/// out of the number; it includes the gap between back-to-back launches, which is what a caller sees. Flushed cache:
+/// each call is timed by itself between two events, after the L2 was overwritten. `between` runs before each sample and
+/// may throw; it may be empty. `clock`: with a warm cache, after each sample the same replay runs once more,
+/// unmeasured, between two of its stamps. Not around the samples, which include the host's pauses: there the clock is
+/// that of an idle GPU.
 CallTiming TimeLaunches(const std::function<void(StreamHandle)>& enqueue, int samples, const CacheFlusher& flusher,
                         const std::function<void()>& between, SmClock* clock = nullptr);
 

@@ -23,7 +23,7 @@ void Check(CUresult result, const char* call) {
 
 [[noreturn]] void RefuseNode(const char* what) { throw Error(std::string("the graph holds ") + what); }
 
-// Of a kernel node that a launch may have, too. What is 0 is not set.
+// Attributes of a kernel node that a launch may have, too. A value of 0 is not set.
 constexpr CUlaunchAttributeID kAttributes[] = {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
                                                CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
                                                CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
@@ -72,7 +72,7 @@ CUDA_KERNEL_NODE_PARAMS KernelOf(CUgraphNode node) {
 void LaunchMemset(CUgraphNode node, CUstream stream) {
   CUDA_MEMSET_NODE_PARAMS p{};
   Check(GraphDriver().memset_params(node, &p), "cuGraphMemsetNodeGetParams");
-  // With a height of 1 the pitch says nothing.
+  // With a height of 1 the pitch means nothing.
   const std::size_t pitch = p.height > 1 ? p.pitch : p.width * p.elementSize;
   const auto& driver = GraphDriver();
   switch (p.elementSize) {
@@ -105,7 +105,7 @@ struct Ordered {
   std::vector<std::size_t> order;
 };
 
-// Each node as early as its place among the nodes, which is that of the capture, and what it depends on allow.
+// Places each node as early as its position among the nodes, which is that of the capture, and its dependencies allow.
 Ordered Order(CUgraph graph) {
   Ordered ordered;
   const auto& driver = GraphDriver();
@@ -166,7 +166,7 @@ CUgraphNode GraphCopy::Find(CUgraphNode original) const {
 UnrolledGraph::UnrolledGraph(const GraphCopy& copy, std::uint32_t id, const std::set<CUgraphNode>& disabled)
     : disabled_(disabled), id_(id) {
   (void)Flatten(copy.get(), {});
-  // The strings stay where they are from here on.
+  // The strings no longer move from here on.
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (symbols_[i].empty()) continue;
     nodes_[i].call.symbol = symbols_[i].c_str();
@@ -191,7 +191,7 @@ void UnrolledGraph::Abandon() noexcept {
   streams_.clear();
 }
 
-// The last steps of the graph. A child graph is between two steps that do nothing.
+// Returns the last steps of the graph. A child graph is between two steps that do nothing.
 std::vector<std::size_t> UnrolledGraph::Flatten(CUgraph graph, const std::vector<std::size_t>& after) {
   const Ordered ordered = Order(graph);
   std::vector<std::size_t> step_of(ordered.nodes.size());
@@ -293,7 +293,7 @@ void UnrolledGraph::AssignBranches() {
   for (std::size_t branch = 1; branch < ends_.size(); ++branch) steps_[ends_[branch]].is_waited_for = true;
 }
 
-// In the context that launches.
+// In the launching context.
 void UnrolledGraph::MakeStreams() {
   const auto& driver = GraphDriver();
   if (begun_ == nullptr) Check(driver.make_event(&begun_, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
@@ -311,7 +311,7 @@ void UnrolledGraph::MakeStreams() {
 }
 
 void UnrolledGraph::Begin(const void* stream) {
-  the_error = CUDA_SUCCESS;  // what there is concerns no launch
+  the_error = CUDA_SUCCESS;  // earlier errors concern no launch
   stream_ = static_cast<CUstream>(const_cast<void*>(stream));
   if (ends_.size() <= 1) return;
   MakeStreams();
@@ -332,7 +332,7 @@ void UnrolledGraph::LaunchKernel(CUgraphNode node, CUstream stream) {
   config.hStream = stream;
   config.attrs = attributes.data();
   config.numAttrs = static_cast<unsigned>(attributes.size());
-  // cuLaunchKernelEx takes a CUkernel, too.
+  // cuLaunchKernelEx also takes a CUkernel.
   auto* const function = kernel.func != nullptr ? kernel.func : reinterpret_cast<CUfunction>(kernel.kern);
   Check(GraphDriver().launch(&config, function, kernel.kernelParams, kernel.extra), "cuLaunchKernelEx");
 }

@@ -15,7 +15,7 @@ namespace fa_profile::collect {
 /// Owns a clone of a graph.
 class GraphCopy {
  public:
-  /// Throws Error: the driver cannot clone it, as when it allocates memory.
+  /// Throws Error: the driver cannot clone it, for example when it allocates memory.
   explicit GraphCopy(CUgraph graph);
   ~GraphCopy();
   GraphCopy(const GraphCopy&) = delete;
@@ -30,16 +30,16 @@ class GraphCopy {
   CUgraph graph_ = nullptr;
 };
 
-/// A graph as single launches. The order is that of the graph's nodes, which for a captured one is that of the capture,
-/// but for nodes that depend on later ones.
+/// A graph as single launches, in the order of the graph's nodes, which for a captured one is that of the capture,
+/// except for nodes that depend on later ones.
 ///
-/// Each branch has its stream, the first that of the launch. A node follows the last node of a branch that it
-/// depends on, or begins a branch; it waits by events for what it depends on in others.
+/// Each branch has its stream; the first is the launch's. A node follows the last node of a branch that it depends on,
+/// or begins a branch; it waits through events for dependencies in other branches.
 class UnrolledGraph final : public GraphNodes {
  public:
   static constexpr std::size_t kMostBranches = 32;
 
-  /// `copy` and `disabled` outlive this. `id`: CUPTI's, of the executable. `disabled`: nodes of the copy that do
+  /// `copy` and `disabled` outlive this. `id`: CUPTI's, for the executable. `disabled`: nodes of the copy that do
   /// nothing. Throws Error: it can only be launched as a whole.
   UnrolledGraph(const GraphCopy& copy, std::uint32_t id, const std::set<CUgraphNode>& disabled);
   ~UnrolledGraph() override;
@@ -51,7 +51,7 @@ class UnrolledGraph final : public GraphNodes {
   void Begin(const void* stream) override;
   void Launch(std::size_t index) override;
   void End() override;
-  /// Its context is being destroyed, and with it the streams and events.
+  /// The context is being destroyed, along with its streams and events.
   void Abandon() noexcept;
 
  private:
@@ -62,7 +62,7 @@ class UnrolledGraph final : public GraphNodes {
     std::vector<std::size_t> after{};
     std::size_t branch = 0;
     bool is_waited_for = false;  // by a node of another branch
-    CUevent done = nullptr;      // if so
+    CUevent done = nullptr;      // set if so
   };
   std::vector<std::size_t> Flatten(CUgraph graph, const std::vector<std::size_t>& after);
   void AddStep(CUgraphNode node, std::vector<std::size_t> after);
@@ -75,15 +75,15 @@ class UnrolledGraph final : public GraphNodes {
   const std::set<CUgraphNode>& disabled_;
   std::uint32_t id_;
   std::vector<Node> nodes_;
-  std::vector<std::string> symbols_;  // of nodes_
+  std::vector<std::string> symbols_;  // for nodes_
   std::vector<Step> steps_;
   std::vector<std::size_t> ends_;  // the last step of each branch
-  std::vector<CUstream> streams_;  // of each branch; the first is the program's
+  std::vector<CUstream> streams_;  // for each branch; the first is the program's
   CUstream stream_ = nullptr;
   CUevent begun_ = nullptr;
 };
 
-/// What the driver said when it refused a node, since the last Begin() or call on this thread.
+/// The driver's error for a refused node, since the last Begin() or call on this thread.
 CUresult TakeUnrollError() noexcept;
 
 }  // namespace fa_profile::collect

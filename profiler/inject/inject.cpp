@@ -1,5 +1,5 @@
-// libfa_profile_inject.so: loaded by the CUDA driver into the program that is profiled, and into its children
-// (CUDA_INJECTION64_PATH). The program must never notice: whatever fails here ends the measuring, not the program.
+// libfa_profile_inject.so: loaded by the CUDA driver into the profiled program and its children
+// (CUDA_INJECTION64_PATH). The program must never notice: whatever fails here ends the measurement, not the program.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -36,25 +36,24 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kTick{0.1};
-constexpr Seconds kBetweenSamples{1.0};  // looks at the PC samples
+constexpr Seconds kBetweenSamples{1.0};  // between looks at the PC samples
 // Windows grow, so that a killed program loses little and a long run stays small.
 constexpr Seconds kFirstWindow{1.0};
 constexpr Seconds kLongestWindow{60.0};
-// At the end of the program.
+// Longest delay at the end of the program.
 constexpr Seconds kLongestEnd{5.0};
-// A call of another profiler waits so long for us to leave CUPTI.
+// Another profiler's call waits at most this long for us to leave CUPTI.
 constexpr Seconds kLongestLeave{10.0};
-// Of watching, before launch classes are chosen for their counters.
+// Time watched before launch classes are chosen for their counters.
 constexpr Seconds kBeforeCounters{0.5};
 
-// Of address space. The reserve is given back when a program limits itself; with less than the other nothing is
-// recorded any more.
+// Address space. The reserve is released when the program limits itself; below the minimum, recording stops.
 constexpr std::size_t kReserveBytes = std::size_t{256} << 20U;
 constexpr std::int64_t kRoomToRecordBytes = std::int64_t{64} << 20U;
 
 constexpr std::size_t kMostPlanBytes = std::size_t{16} << 20U;
 
-// In a child of fork() nothing works: neither CUDA nor our thread is there.
+// In a child of fork() nothing works: neither CUDA nor our thread exists there.
 std::atomic<bool> is_fork = false;
 
 class Injection {
@@ -83,8 +82,8 @@ class Injection {
     holds_cupti_ = true;
   }
 
-  // On a thread of the program that is about to use CUPTI for another library: whether it may. Our thread leaves, not
-  // this one, which goes on after some time whatever CUPTI does.
+  // Runs on a thread of the program that is about to use CUPTI for another library, and says whether it may. Our thread
+  // does the leaving; this one carries on after a while, whatever CUPTI does.
   bool LeaveCuptiTo(const void* caller) noexcept {
     if (is_fork || !holds_cupti_) return true;
     try {
@@ -116,7 +115,8 @@ class Injection {
       changed_.notify_all();
     }
     {
-      // It may wait for a launch that does not return, or that this very thread is in: then the .part has to do.
+      // The holder may wait for a launch that does not return, or that this very thread is in: then the .part has to
+      // do.
       std::unique_lock lock(mutex_);
       if (!changed_.wait_for(lock, kLongestEnd, [this] { return ended_; })) {
         thread_.detach();
@@ -155,7 +155,7 @@ class Injection {
 
  private:
   void Begin() {
-    // CUPTI does not begin to record launches while it samples instructions, which begins with the context.
+    // CUPTI does not start recording launches while it samples instructions, which begins with the context.
     if (plan_.phases) StartTrace();
     if (plan_.delay_s <= 0.0) Trace();
     reserve_.Take(kReserveBytes);
@@ -185,11 +185,11 @@ class Injection {
     try {
       why_stopped_ = std::string("recording ended early: ") + error.what();
     } catch (const std::bad_alloc&) {
-      why_stopped_ = "out of memory";  // short enough to need none
+      why_stopped_ = "out of memory";  // short enough not to allocate
     }
   }
 
-  // Before allocations fail.
+  // Stops recording before allocations fail.
   void WatchRoom() {
     std::optional<std::int64_t> left = AddressSpaceLeft();
     if (!left || *left >= InjectedProgram::kRoomToMeasureBytes) return;
@@ -201,7 +201,7 @@ class Injection {
                             FormatValue(static_cast<double>(*left), "bytes")));
   }
 
-  // Without its phases a recording is still one.
+  // A recording without phases is still useful.
   void WriteSamples(std::vector<DataLoss>& losses) {
     try {
       sampler_.Write(recording_, losses);
@@ -224,10 +224,10 @@ class Injection {
     traced_ = true;
   }
 
-  // What is launched now is of the recording.
+  // Launches made now belong to the recording.
   bool Watches() const { return traced_ && !stopped_ && (plan_.from_start || profiled_); }
 
-  // Spans may begin and end between two looks: then both are done.
+  // A span may begin and end between two looks: then both are handled.
   void FollowProfilerCalls() {
     if (!recording_.created() || stopped_) return;
     const ProgramRecording::Spans spans = recording_.SpansAfter(spans_followed_);
@@ -256,10 +256,10 @@ class Injection {
     }
   }
 
-  // What was launched before belongs to a separate window.
+  // Launches made until now belong to a separate window.
   void SampleLaunches(bool on) {
     if (on == sampling_.active()) return;
-    // CUPTI does not begin to record launches while it samples instructions.
+    // CUPTI does not start recording launches while it samples instructions.
     if (on && !gate_.EndSampling()) return;
     if (!on && !sampling_.Open()) return;
     collect::FlushTrace();
@@ -267,7 +267,7 @@ class Injection {
     on ? sampling_.Begin() : sampling_.End();
   }
 
-  /// False: the program ends.
+  /// False: the program is ending.
   bool Sleep(Seconds time) {
     std::unique_lock lock(mutex_);
     (void)changed_.wait_for(lock, time, [this] { return ends_ || asked_; });
@@ -288,7 +288,7 @@ class Injection {
     }
     const bool left = gate_.LeaveCupti();
     const std::int64_t end_ns = left ? collect::ActivityClockNs() : 0;
-    // From here on no call of CUPTI is ours.
+    // From here on we make no CUPTI call.
     if (left && collect::StopObserving()) holds_cupti_ = false;
     {
       const std::lock_guard lock(mutex_);
@@ -328,7 +328,7 @@ class Injection {
         if (created && (plan_.from_start || profiled_)) WriteWindow();
       }
       if (IsAsked() && LeaveCupti(now - start)) return;
-      // CUPTI may keep waiting whoever calls it from here on.
+      // From here on CUPTI may block any caller.
       if (sampler_.hangs()) {
         stopped_ = true;
         why_stopped_ = "recording ended early: the sampling of phases did not end";
@@ -369,20 +369,20 @@ class Injection {
   InjectedProgram program_;
   collect::LaunchGate& gate_ = program_.gate();
   LaunchSampling sampling_;
-  Seconds measured_{};  // counters, so far
+  Seconds measured_{};  // time spent on counters so far
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> holds_cupti_ = false;
   std::string successor_;  // the first library that was about to use CUPTI
-  bool asked_ = false;     // it waits for us to leave CUPTI
-  bool refuses_ = false;   // it waited for too long
+  bool asked_ = false;     // it is waiting for us to leave CUPTI
+  bool refuses_ = false;   // it waited too long
   bool ends_ = false;
-  bool ended_ = false;     // Run() has
+  bool ended_ = false;     // Run() has ended
   bool tracing_ = false;   // the activity API is on
   bool profiled_ = false;  // between cudaProfilerStart and cudaProfilerStop, as far as we have followed
   std::int64_t spans_followed_ = 0;
   bool traced_ = false;   // something is recorded, or was
-  bool stopped_ = false;  // nothing is recorded any more; our thread's, and after it Finish()'s
+  bool stopped_ = false;  // recording is over; written by our thread, then by Finish()
   std::string why_stopped_;
   std::thread thread_;
 };
@@ -390,7 +390,7 @@ class Injection {
 // Never destroyed: launches may come until the process is gone.
 std::atomic<Injection*> the_injection = nullptr;
 
-// Of the plan; empty: this process is not watched. One that outlives fa-profile finds the folder gone.
+// Path of the plan. Empty if this process is not watched. One that outlives fa-profile finds the folder gone.
 std::string PlanPath() {
   const char* const folder = std::getenv(kInjectFolder);
   return folder == nullptr ? "" : std::string(folder) + "/" + kInjectPlanFile;
@@ -416,7 +416,7 @@ void StartInjection() {
     return;
   }
   InjectPlan asked = ReadInjectPlan(plan);
-  // Another process is recorded, and the hardware's counters serve one.
+  // Another process is recorded, and the hardware's counters serve only one.
   const std::string folder = std::getenv(kInjectFolder);
   if (!asked.children && access((folder + "/" + kInjectFirst).c_str(), F_OK) == 0) asked.phases = false;
   auto* const injection = new Injection(std::move(asked));
@@ -426,7 +426,7 @@ void StartInjection() {
   injection->Start();
 }
 
-// In a constructor: the loader holds its lock, and no other thread loads a library.
+// In a constructor: the loader holds its lock, so no other thread loads a library.
 __attribute__((constructor)) void GuardCuptiOfThisProgram() {
   if (!IsWatched()) return;
   collect::GuardCupti([](const void* caller) noexcept {
@@ -448,12 +448,12 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   return 1;
 }
 
-// NVTX calls this at the program's first call of it, once for each library that uses it. Returns 1 for success.
+// NVTX calls this at the program's first NVTX call, once for each library that uses it. Returns 1 for success.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(fa_profile::collect::NvtxTables tables) {
   return fa_profile::inject::IsWatched() && fa_profile::collect::TakeNvtx(tables) ? 1 : 0;
 }
 
-// And this at the first call of an extension of NVTX, with an nvtxExtModuleInfo_t.
+// The same for the first call of an NVTX extension, with an nvtxExtModuleInfo_t.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(void* module) {
   return fa_profile::inject::IsWatched() && fa_profile::collect::TakeNvtxExtension(module) ? 1 : 0;
 }

@@ -14,8 +14,8 @@
 namespace fa_profile::inject {
 namespace {
 
-// What the plan's text holds, in this order: of each field the length of its value, a colon, and the value. Reader and
-// writer are of one build. Not JSON: where memory is used up, nlohmann's destructors end the process.
+// The fields of the plan's text, in this order: for each, the length of its value, a colon, and the value. Reader and
+// writer come from one build. Not JSON: when memory runs out, nlohmann's destructors end the process.
 template <typename Plan, typename Visit>
 void ForEachField(Plan& plan, const Visit& visit) {
   visit(plan.session.tool_version);
@@ -57,7 +57,7 @@ class PlanReader {
   std::string_view Text() {
     const std::size_t colon = left_.find(':');
     const auto length = Parse<std::size_t>(left_.substr(0, colon));
-    // The newline is after the value.
+    // A newline follows the value.
     if (colon == std::string_view::npos || length >= left_.size() - colon - 1) Refuse();
     const std::string_view value = left_.substr(colon + 1, length);
     left_.remove_prefix(colon + length + 2);
@@ -128,7 +128,7 @@ std::string ExpandOutput(const std::string& output, bool first) {
       std::array<char, 256> host{};
       path += gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
       ++i;
-      continue;  // it does not tell processes apart
+      continue;  // it does not distinguish processes
     } else if (close != std::string::npos && output.compare(i, 3, "%q{") == 0) {
       const char* const value = std::getenv(output.substr(i + 3, close - i - 3).c_str());
       for (const char* c = value; c != nullptr && *c != '\0'; ++c) path += *c == '/' ? '_' : *c;

@@ -53,20 +53,20 @@ void InjectedProgram::OnProfiler(bool on) noexcept {
   on ? recording_.BeginWork(now_ns) : recording_.EndWork(now_ns);
 }
 
-// Not while a stream captures, in whatever context: sampling would invalidate the capture when it begins.
+// Not while a stream captures, in any context: starting to sample would invalidate the capture.
 void InjectedProgram::OnContextBegins(const void* context) noexcept {
   gate_.IfNothingCaptures([&] { sampler_.OnContextBegins(context); });
 }
 
 void InjectedProgram::OnContextEnds(const void* context) noexcept {
   sampler_.OnContextEnds(context);
-  // The driver may hold locks that a launch under way needs: no wait for contexts that are not ours.
+  // The driver may hold locks that a launch under way needs, so do not wait for contexts that are not ours.
   if (context != context_) return;
   gate_.OnContextEnds();
   collect::ForgetGraphs();
 }
 
-// The first process that records takes the name as it is.
+// The first process that records takes the name unchanged.
 bool InjectedProgram::OpenRecording() {
   const char* const folder = std::getenv(kInjectFolder);
   const std::filesystem::path told = folder != nullptr ? folder : "";
@@ -91,14 +91,14 @@ bool InjectedProgram::WaitIdle(double seconds) {
   return idle_->Wait(seconds);
 }
 
-// Of a graph launch whose records were not handed over by then, all kernels end when recording begins again: each 0.1 s
-// long, or more (H200, driver 580.159.04).
+// If a graph launch's records were not handed over before recording stops, all its kernels end when recording begins
+// again: each appears to last 0.1 s or more (H200, driver 580.159.04).
 void InjectedProgram::StopTrace() noexcept {
   collect::StopTrace();
   collect::FlushTrace();
 }
 
-// CUPTI keeps whoever calls it while the end of sampling hangs.
+// CUPTI blocks any caller while the end of sampling hangs.
 void InjectedProgram::StartTrace() noexcept {
   if (sampler_.hangs()) return;
   try {
@@ -164,8 +164,8 @@ void InjectedProgram::EnterContext() noexcept {
 void InjectedProgram::LeaveCupti() {
   use_.reset();
   collect::StopTrace();
-  collect::FlushTraceAtExit();         // a buffer that CUPTI kept would come to the next profiler
-  sampler_.Close(sampler_.context());  // last: nothing may be recorded, and it may never end
+  collect::FlushTraceAtExit();         // a buffer that CUPTI kept would go to the next profiler
+  sampler_.Close(sampler_.context());  // last: it requires that nothing is recorded, and may never return
   sampler_.Stop();
 }
 

@@ -20,19 +20,19 @@
 
 namespace fa_profile::inject {
 
-/// The program that this library was loaded into: what CUPTI tells of it goes to its launch gate, its sampler and its
-/// recording, and what the gate asks of CUPTI, CUDA and the process is done here.
+/// The program that this library was loaded into: passes what CUPTI reports to its launch gate, sampler and recording,
+/// and does what the gate needs from CUPTI, CUDA and the process.
 class InjectedProgram final : public collect::ProgramObserver, private collect::ProgramApi {
  public:
-  /// What a counter round may take with CUPTI's libraries. Where less is left, allocations would fail inside CUPTI, and
-  /// stacks could not grow: the program would end by a segmentation fault.
+  /// Memory that a counter round may take, CUPTI's libraries included. With less left, allocations would fail inside
+  /// CUPTI and stacks could not grow: the program would end with a segmentation fault.
   static constexpr std::int64_t kRoomToMeasureBytes = std::int64_t{1} << 30U;
 
   /// `sampler` is closed while counters are measured.
   InjectedProgram(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler);
 
   collect::LaunchGate& gate() { return gate_; }
-  /// Counters are measured, of graphs' nodes, too.
+  /// Counters are measured, including those of graphs' nodes.
   static bool KeepsGraphs(const InjectPlan& plan) {
     return plan.replay != ProgramReplay::kNone && !plan.metrics.empty();
   }
@@ -79,7 +79,7 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   const InjectPlan& plan_;
   ProgramRecording& recording_;
   ProgramSampler& sampler_;
-  std::atomic<const void*> context_ = nullptr;  // that is recorded
+  std::atomic<const void*> context_ = nullptr;  // the recorded context
   Device device_;
   std::unique_ptr<collect::GpuApi> gpu_;
   std::optional<collect::CollectRun> run_;

@@ -9,8 +9,8 @@
 
 namespace fa_profile::inject {
 
-/// Records the program's launches in short stretches, between which they are only counted: to record each costs a
-/// program of short kernels a sixth of its speed. Of our own thread.
+/// Records the program's launches in short stretches and only counts them in between: recording every launch costs a
+/// program of short kernels a sixth of its speed. For our own thread.
 class LaunchSampling {
  public:
   using Duration = std::chrono::duration<double>;
@@ -18,21 +18,21 @@ class LaunchSampling {
   LaunchSampling(ProgramRecording& recording, collect::LaunchGate& gate) : recording_(recording), gate_(gate) {}
 
   bool active() const { return active_; }
-  /// Begins to sample, when every launch was recorded before; a window of the recording begins there, too.
+  /// Begins to sample, after every launch was recorded; a window of the recording begins there, too.
   void Begin();
-  /// Every launch is recorded, as since Open().
+  /// Every launch is recorded from here on, as since Open().
   void End();
 
   Duration stretch() const { return stretch_; }
-  /// Stretches and pauses are twice as long from here on, up to a limit.
+  /// Doubles stretches and pauses from here on, up to a limit.
   void Lengthen();
-  /// Until the next stretch: of random length, so that the stretches do not keep step with the program.
+  /// Time until the next stretch: random, so that the stretches do not keep step with the program.
   Duration Pause();
-  /// A stretch. Neither does anything while a stream captures. Open(): whether one is open.
+  /// Begin and end a stretch. Neither does anything while a stream captures. Open(): whether one is open.
   bool Open();
   void Close();
 
-  /// What was recorded and asked for since the last call.
+  /// Launches recorded and requested since the last call.
   ProgramRecording::Sample Take();
 
  private:

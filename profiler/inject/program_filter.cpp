@@ -8,7 +8,7 @@ namespace fa_profile::inject {
 
 ProgramFilter::ProgramFilter(const InjectPlan& plan) : plan_(plan), pattern_(plan.kernel_pattern), selection_(plan) {}
 
-// Remembers the class when it may be chosen for this launch.
+// Remembers the class if it may be chosen for this launch.
 bool ProgramFilter::Takes(const collect::LaunchCall& call) {
   const auto path = [](std::uint32_t range) { return collect::ProcessNvtxRanges().PathOf(range); };
   if (!selection_.Takes(call.symbol, collect::CurrentNvtxRange(), path)) return false;

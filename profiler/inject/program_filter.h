@@ -11,7 +11,7 @@
 
 namespace fa_profile::inject {
 
-/// The launches that --kernel, --nvtx, --launch-skip and --launch-count choose.
+/// The launches selected by --kernel, --nvtx, --launch-skip and --launch-count.
 class ProgramFilter final : public collect::LaunchFilter {
  public:
   /// `plan` outlives this. Throws Error: not a regular expression.

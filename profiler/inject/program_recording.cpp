@@ -13,14 +13,14 @@
 namespace fa_profile::inject {
 namespace {
 
-// Durations of a class that a recording keeps: enough for a median and a 95th percentile, little in a file.
+// Durations kept per class in a recording: enough for a median and a 95th percentile, and small in a file.
 constexpr std::size_t kMostDurations = 1024;
 
 }  // namespace
 
 void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
   const std::lock_guard lock(totals_mutex_);
-  // From the last span back: records come soon.
+  // Search from the last span backwards: records come soon.
   const auto span = std::find_if(spans_.rbegin(), spans_.rend(),
                                  [&](const Span& candidate) { return candidate.from_ns <= work.start_ns; });
   if (work.start_ns > 0 && (span == spans_.rend() || work.start_ns > span->until_ns)) return;
@@ -57,13 +57,13 @@ std::string ProgramRecording::Create(const std::string& path, const Device& devi
   }
   for (const DataLoss& loss : losses) writer->Write(loss);
   window_start_ns_ = collect::ActivityClockNs();
-  // Empty. With it, what a process leaves that is killed before its first window is a program's recording, too.
+  // Empty. It makes what is left by a process killed before its first window a program's recording, too.
   writer->Write(WatchWindow{next_id_++, window_start_ns_, window_start_ns_});
   writer->Commit();
   {
     const std::lock_guard totals_lock(totals_mutex_);
     totals_ = collect::ProgramTotals(static_cast<std::uint32_t>(device_.ordinal));
-    (void)ranges_.TakeWindow();  // what was before the first launch
+    (void)ranges_.TakeWindow();  // drops what came before the first launch
   }
   writer_ = std::move(writer);
   created_ = true;
@@ -77,7 +77,7 @@ std::int64_t ProgramRecording::WriteCase(const std::string& key, Launch launch) 
   launch.id = next_id_++;
   launch.case_id = entry.id;
   writer_->Write(launch);
-  case_of_key_.emplace(key, entry.id);  // of classes that differ in the cluster, the first
+  case_of_key_.emplace(key, entry.id);  // the first of the classes that differ only in the cluster
   return entry.id;
 }
 
@@ -94,7 +94,7 @@ void ProgramRecording::WriteClass(std::size_t index) {
 }
 
 void ProgramRecording::BeginWork(std::int64_t now_ns) noexcept {
-  constexpr std::size_t kMostSpans = 1024;  // whose records may still come
+  constexpr std::size_t kMostSpans = 1024;  // spans whose records may still come
   const std::lock_guard lock(totals_mutex_);
   if (works_) return;
   try {

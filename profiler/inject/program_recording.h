@@ -29,15 +29,15 @@ class ProgramRecording final : public collect::WorkObserver, public collect::Lau
   void OnWork(const collect::GpuWork& work) noexcept override;
   void OnLostWork(std::int64_t records) noexcept override;
 
-  /// Something was recorded that is worth a file.
+  /// Something worth a file was recorded.
   bool HasWork() const;
 
-  /// Creates the file and writes what is known at the start. The name that an earlier process's `.part` of this path
-  /// got; empty: there was none. Throws Error.
+  /// Creates the file and writes what is known at the start. Returns the new name of a `.part` that an earlier process
+  /// had left at this path; empty: there was none. Throws Error.
   std::string Create(const std::string& path, const Device& device);
   bool created() const { return created_; }
 
-  /// Work counts that begins in a span between these. On the program's threads.
+  /// Work counts if it begins in a span between these two. Called on the program's threads.
   void BeginWork(std::int64_t now_ns) noexcept;
   void EndWork(std::int64_t now_ns) noexcept;
   /// Work that begins now counts.
@@ -47,7 +47,7 @@ class ProgramRecording final : public collect::WorkObserver, public collect::Lau
     std::int64_t from_ns = kNever;
     std::int64_t until_ns = kNever;  ///< kNever: not yet
   };
-  /// The spans so far are `count`; the first that is after the first `followed`; when the last one ended.
+  /// Number of spans so far; start of the one after the first `followed`; end of the last one.
   struct Spans {
     std::int64_t count = 0;
     std::int64_t next_from_ns = kNever;
@@ -57,16 +57,16 @@ class ProgramRecording final : public collect::WorkObserver, public collect::Lau
 
   /// The next window begins now: nothing was watched before. At first it begins with Create().
   void BeginWindow(std::int64_t start_ns);
-  /// The window began then, and what came is of it.
+  /// Moves the window's start to this time; what has come belongs to it.
   void MoveWindow(std::int64_t start_ns);
-  /// Ends a window and writes it. `measuring_ns`: time in it in which counters were measured. `sample`: when only a
+  /// Ends a window and writes it. `measuring_ns`: time in it in which counters were measured. `sample`: set if only
   /// part of the launches was recorded. False: that part is too short for a graph of the program. Throws Error.
   struct Sample {
     std::int64_t recorded_ns = 0;  ///< time in it in which launches were recorded
     collect::AskedLaunches asked;  ///< all launches
   };
   bool WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns, Sample* sample = nullptr);
-  /// As ProgramTotals says.
+  /// See ProgramTotals.
   void BeginCount();
   void Owe(const collect::AskedLaunches& asked);
   /// Launches are not recorded from Pause() to Resume().
@@ -102,9 +102,10 @@ class ProgramRecording final : public collect::WorkObserver, public collect::Lau
   collect::ProgramTotals totals_;
   std::int64_t records_dropped_ = 0;
   std::map<std::string, std::int64_t> launches_seen_;  // at the last Candidates()
-  std::set<std::uint32_t> unrolled_;                   // graphs whose nodes could be measured, also when they are gone
+  std::set<std::uint32_t> unrolled_;                   // graphs whose nodes could be measured, including those that are
+                                                       // gone
 
-  std::recursive_mutex write_mutex_;  // taken before totals_mutex_
+  std::recursive_mutex write_mutex_;  // locked before totals_mutex_
   std::unique_ptr<store::RecordingWriter> writer_;
   std::atomic<bool> created_ = false;
   Device device_;

@@ -23,11 +23,11 @@ namespace {
 
 // Kernels with a smaller share of the samples are left out.
 constexpr double kLeastShare = 0.01;
-// Of the kernel's time, from which on the report says that its samples are of other launch classes, too.
+// From this share of the kernel's time on, the report says that its samples include other launch classes.
 constexpr double kOthersShare = 0.01;
 // Memory of the program that copies of its machine code may take. PyTorch loads tens of MB.
 constexpr std::size_t kMostCodeBytes = std::size_t{512} << 20U;
-// Sampled one after the other. Each that ends leaves a few MB that CUPTI may still know.
+// Contexts sampled one after the other. Each that ends leaves a few MB that CUPTI may still refer to.
 constexpr int kMostContexts = 16;
 // CUPTI's workers hand over samples some tens of milliseconds after they were taken.
 constexpr std::chrono::milliseconds kUntilHandedOver{60};
@@ -42,14 +42,14 @@ void Lose(std::vector<DataLoss>& losses, const char* kind, std::string subject, 
   losses.push_back({kind, std::move(subject), std::move(reason), static_cast<std::int64_t>(count)});
 }
 
-/// Writes the samples of kernels, their functions and the machine code of those; ids count through all of them.
+/// Writes the samples of kernels, with their functions and machine code; ids count through all of them.
 class SampleWriter {
  public:
   SampleWriter(collect::LoadedModules& modules, const collect::SampleTotals& totals, ProgramRecording& recording,
                std::vector<DataLoss>& losses)
       : modules_(modules), totals_(totals), recording_(recording), losses_(losses) {}
 
-  /// `counted`: of the same launch class; may be null.
+  /// `counted`: for the same launch class; may be null.
   void Write(const collect::SampleTotals::Kernel& kernel, const collect::ProgramTotals::LaunchClass& launch_class,
              const std::string& name, const CountedLaunch* counted) {
     std::map<std::pair<std::uint64_t, std::string>, std::int64_t> functions;  // id
@@ -95,7 +95,7 @@ class SampleWriter {
     } else {
       Lose(losses_, "cubin_unknown", kernel, "its machine code was not kept, or that of several has one checksum");
     }
-    DeviceFunction function;  // without instructions: to disassemble is not for the program's time
+    DeviceFunction function;  // without instructions: disassembly must not cost the program time
     function.id = ++id_;
     function.cubin_crc = crc;
     function.name = function_name;
@@ -165,7 +165,7 @@ void ProgramSampler::Close(const void* context) {
   if (sampler_) End();
 }
 
-// On a separate thread, because a program must not wait for ever: when CUPTI does not end, that thread alone hangs.
+// On a separate thread, because a program must not wait forever: if CUPTI does not end, only that thread hangs.
 void ProgramSampler::End() {
   struct Ending {
     std::mutex mutex;
@@ -260,7 +260,7 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
     const collect::ProgramTotals::LaunchClass& launch_class = classes[kernel.launch_class];
     const std::string name = Demangle(launch_class.launch.kernel_name.c_str());
     if (!pattern_.Finds(name)) continue;
-    try {  // what one kernel cannot be written with must not cost the others
+    try {  // a kernel that cannot be written must not cost the others
       const auto counted = counted_.find(SampleWriter::KeyOf(launch_class.launch));
       writer.Write(kernel, launch_class, name, counted != counted_.end() ? &counted->second : nullptr);
     } catch (const std::exception& error) {

@@ -19,17 +19,17 @@
 
 namespace fa_profile::inject {
 
-/// What the instructions of a launch did.
+/// What the instructions of one launch did.
 struct CountedLaunch {
   std::vector<collect::CountedPc> pcs;
   std::uint64_t dropped = 0;  ///< records that CUPTI dropped
 };
 
-/// Finds where in their code the program's kernels spend their time: PC samples of all that runs while no counters are
-/// measured, and the code as it was loaded.
+/// Finds where in their code the program's kernels spend their time: PC samples of everything that runs while no
+/// counters are measured, and the code as it was loaded.
 class ProgramSampler {
  public:
-  /// Of kernels whose name matches `pattern`.
+  /// Only kernels whose name matches `pattern`.
   explicit ProgramSampler(const std::string& pattern);
 
   // On the program's threads.
@@ -37,7 +37,7 @@ class ProgramSampler {
   void OnContextBegins(const void* context) noexcept;
   void OnContextEnds(const void* context) noexcept;
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept { modules_.Add(cubin); }
-  /// The recording is of this context: samples of another are not its kernels'.
+  /// This context is the recorded one: samples of another belong to other kernels.
   void OnRecordedContext(const void* context) noexcept;
   /// Makes room for a range profiler in this context. While it is idle, no thread launches, no stream captures and no
   /// activity is recorded. Throws Error: CUPTI did not end within some seconds.
@@ -45,23 +45,23 @@ class ProgramSampler {
   /// Samples again after Close(), unless Stop() was called. While no stream captures.
   void Open() noexcept;
   bool closed();
-  /// Of a launch of this class (LaunchKey()), to be written with its samples.
+  /// Counts for a launch of this class (LaunchKey()), to be written with its samples.
   void AddCounts(const std::string& key, CountedLaunch counts);
-  /// That is sampled, or was before Close(); nullptr: none.
+  /// The context that is sampled, or was before Close(); nullptr: none.
   const void* context() const { return context_; }
-  /// Close() did not end. CUPTI may keep whoever calls it waiting until the program launches no more.
+  /// Close() did not return. CUPTI may block any caller until the program stops launching.
   bool hangs() const { return hangs_; }
 
   // On our own thread.
-  /// From here on samples count. What came before is dropped.
+  /// Samples count from here on; earlier ones are dropped.
   void Begin() noexcept;
-  /// To be called every few seconds, or samples are lost.
+  /// Must be called every few seconds, or samples are lost.
   void Take() noexcept;
   /// Samples do not count until the next Begin().
   void Pause() noexcept;
-  /// Samples count no more.
+  /// Samples no longer count.
   void Stop() noexcept;
-  /// At the end of the program: what was sampled, for the kernels with most of it. Throws Error.
+  /// At the end of the program: writes the samples of the kernels that have most of them. Throws Error.
   void Write(ProgramRecording& recording, std::vector<DataLoss>& losses);
 
  private:
@@ -70,14 +70,14 @@ class ProgramSampler {
   void TakeLocked() noexcept;
   void GiveUp(const char* why) noexcept;
   void End();
-  void Abandon() noexcept;  // what is open belongs to a context that has ended
+  void Abandon() noexcept;  // the open sampler belongs to a context that has ended
   void WriteLosses(std::vector<DataLoss>& losses) const;
 
   KernelPattern pattern_;
   collect::LoadedModules modules_;
-  // Not held while a program's thread that is inside the driver waits for it without a bound.
+  // Not held while a program's thread inside the driver waits for it without a bound.
   std::timed_mutex mutex_;
-  std::atomic<const void*> context_ = nullptr;  // that is sampled, or was before Close()
+  std::atomic<const void*> context_ = nullptr;  // sampled, or was before Close()
   std::optional<collect::ContextSampler> sampler_;
   collect::SampleTotals totals_;
   std::map<std::string, CountedLaunch> counted_;  // by launch class

@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 constexpr const char* kCudaLibrary = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxLibrary = "NVTX_INJECTION64_PATH";
 
-volatile pid_t the_program = 0;  // to which signals are passed on
+volatile pid_t the_program = 0;  // signals are passed on to it
 
-// Beside the program in a build folder, or in ../lib of an installation.
+// Next to the program in a build folder, or in ../lib of an installation.
 std::string FindInjectionLibrary() {
   std::error_code ignored;
   const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -41,13 +41,13 @@ std::string FindInjectionLibrary() {
   throw Error("libfa_profile_inject.so is missing next to the program", "build or install fa-profile again");
 }
 
-// The library that the user has asked for there; empty: none, or ours.
+// The library that the user has set there; empty: none, or ours.
 std::string AnotherLibrary(const char* variable, const std::string& ours) {
   const char* const other = std::getenv(variable);
   return other == nullptr || ours == other ? "" : other;
 }
 
-// Folders in which programs would find a libcupti of another CUDA than the one this was built with.
+// Folders in which programs would find a libcupti from another CUDA than this build's.
 std::vector<std::string> ForeignCuptis() {
   std::vector<std::string> found;
   const char* const path = std::getenv("LD_LIBRARY_PATH");
@@ -64,14 +64,14 @@ std::vector<std::string> ForeignCuptis() {
   return found;
 }
 
-// When the file was written last; absent when it does not exist.
+// When the file was last written; absent if it does not exist.
 std::optional<fs::file_time_type> LastWrite(const std::string& path) {
   std::error_code error;
   const fs::file_time_type time = fs::last_write_time(path, error);
   return error ? std::nullopt : std::optional(time);
 }
 
-// The files that the library named: whole, or the ".part" of a process that was killed or still runs.
+// The recordings that the library listed: complete, or the ".part" of a process that was killed or still runs.
 void FindRecordings(const fs::path& list, InjectedEnd& end) {
   std::vector<std::string> paths;
   std::vector<std::string> killed;
@@ -80,9 +80,9 @@ void FindRecordings(const fs::path& list, InjectedEnd& end) {
     const std::size_t tab = line.find('\t');
     std::string path = line.substr(0, tab);
     const auto earlier = std::ranges::find(paths, path);
-    // Of an earlier run, which is not told.
+    // From an earlier run, and not reported.
     if (earlier != paths.end() && tab == std::string::npos) continue;
-    if (earlier != paths.end()) {  // a process was started again, as torchrun does it
+    if (earlier != paths.end()) {  // a process was started again, as torchrun does
       killed.push_back(line.substr(tab + 1));
     } else {
       paths.push_back(std::move(path));
@@ -95,7 +95,7 @@ void FindRecordings(const fs::path& list, InjectedEnd& end) {
     }
     const auto whole = LastWrite(path);
     const auto part = LastWrite(path + ".part");
-    // With --force there may be an older recording and the part of this run.
+    // With --force there may be an older recording and this run's part.
     if (whole && (!part || *whole >= *part)) {
       end.recordings.push_back(path);
     } else if (part) {
@@ -105,7 +105,7 @@ void FindRecordings(const fs::path& list, InjectedEnd& end) {
   end.recordings.insert(end.recordings.end(), killed.begin(), killed.end());
 }
 
-// How a program ended that left no recording.
+// How a program that left no recording ended.
 std::string WhatItDid(int status) {
   if (WIFSIGNALED(status)) return std::string(" was killed (") + strsignal(WTERMSIG(status)) + ")";
   std::string text = " launched no kernel";
@@ -147,7 +147,7 @@ InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPla
   const PrivateFolder folder;
   InjectPlan plan = asked;
   plan.output = fs::absolute(plan.output).string();
-  // The library would find the existing file only inside the program, which has then run for nothing.
+  // Otherwise the library would find the existing file only inside the program, which would have run for nothing.
   const std::string first = ExpandOutput(plan.output, true);
   if (std::error_code ignored; !plan.overwrite && fs::exists(first, ignored)) {
     throw Error("recording " + first + " exists", "give another name with -o, or --force to replace it");

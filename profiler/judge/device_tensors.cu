@@ -19,12 +19,12 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kMostBlocks = 2048;
-constexpr std::size_t kGranularity = std::size_t{2} << 20;  // the driver may place smaller allocations together
+constexpr std::size_t kGranularity = std::size_t{2} << 20;  // the driver may put smaller allocations on one page
 constexpr int kPoisonByte = 0xff;
 
 void CheckCuda(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
-  (void)cudaGetLastError();  // it would be the next call's
+  (void)cudaGetLastError();  // otherwise the next call would return it
   throw Error(call, cudaGetErrorName(result), cudaGetErrorString(result),
               "this is the judge's own work: another process may have taken the GPU's memory, or the GPU has failed");
 }
@@ -111,7 +111,7 @@ __device__ void Store(void* data, int bytes, std::size_t index, std::uint64_t bi
   }
 }
 
-// As draw_values.cpp: Box-Muller on two uniforms of 32 bits, the first of them in (0, 1].
+// As in draw_values.cpp: Box-Muller on two uniforms of 32 bits, the first of them in (0, 1].
 __device__ double DrawnValue(int kind, double a, double b, std::uint64_t bits) {
   const double unit = static_cast<double>(bits >> 11) * 0x1p-53;
   if (kind == FA_PROFILE_UNIFORM) return a + (b - a) * unit;
@@ -184,7 +184,7 @@ __global__ void ScatterKernel(const void* dense, void* view, std::size_t count, 
   }
 }
 
-// Sums and extremes of a comparison. Bits of doubles that are not negative have the order of their values.
+// Sums and extremes of a comparison. The bits of non-negative doubles sort like their values.
 struct Found {
   unsigned long long wrong, unwritten, nonfinite, first, max_abs_error, max_error_ratio;
 };
@@ -199,7 +199,7 @@ __global__ void CompareKernel(const void* data, const double* expected, std::siz
     const double value = DecodeElement(format, bits);
     const double wanted = expected[i];
     if (value == wanted || (isnan(value) && isnan(wanted))) {
-      // An element that is right may be a NaN, but not the poison's.
+      // A correct element may be a NaN, but not the poison's.
       if (!isnan(value) || bits != poison) continue;
     }
     const double error = fabs(value - wanted);
@@ -223,7 +223,7 @@ __global__ void CompareKernel(const void* data, const double* expected, std::siz
     atomicMax(&found->max_error_ratio, static_cast<unsigned long long>(__double_as_longlong(largest_ratio)));
 }
 
-// Of the allocation that begins there. cudart finds the driver: this program starts where there is none.
+// Size of the allocation that begins there. cudart finds the driver: this program must start without one.
 std::size_t BytesOfAllocation(void* memory) {
   using GetAddressRange = CUresult(CUdeviceptr*, std::size_t*, CUdeviceptr);
   void* found = nullptr;
@@ -239,7 +239,7 @@ std::size_t BytesOfAllocation(void* memory) {
   return bytes;
 }
 
-// A value that a kernel computes, with its start and its result on the host. One at a time: the memory is kept, because
+// A value computed by a kernel, with its start and its result on the host. One at a time: the memory is kept, because
 // cudaFree() takes longer than the kernels.
 template <typename T>
 class OnDevice {

@@ -10,10 +10,10 @@
 #include "fa_profile/kernel_description.h"
 #include "fa_profile/number_format.h"
 
-/// Tensors on the GPU that the judge owns, and what it does with them there. Every function waits for its work.
+/// Tensors on the GPU that the judge owns, and its operations on them there. Every function waits for its work.
 namespace fa_profile::judge {
 
-/// Device memory in separate allocations: memory that is exported shares no page with memory that is not.
+/// Device memory in separate allocations: exported memory shares no page with memory that is not.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes);  ///< 0: none
@@ -23,11 +23,11 @@ class DeviceMemory {
 
   void* get() const { return memory_; }
   std::size_t bytes() const { return bytes_; }
-  /// For cudaIpcOpenMemHandle() in another process, as hexadecimal text; empty where there is no memory.
+  /// For cudaIpcOpenMemHandle() in another process, as hexadecimal text; empty without memory.
   std::string ExportedHandle() const;
   /// The bytes from `offset` on.
   void Download(std::span<std::byte> bytes, std::size_t offset = 0) const;
-  void CopyFrom(const DeviceMemory& other) const;  ///< of the same size
+  void CopyFrom(const DeviceMemory& other) const;  ///< both have the same size
   void Upload(std::span<const std::byte> bytes) const;
 
  private:
@@ -35,7 +35,7 @@ class DeviceMemory {
   std::size_t bytes_ = 0;
 };
 
-/// Memory that another process exported, and the size of its allocation as the driver tells it.
+/// Memory exported by another process, and the size of its allocation as reported by the driver.
 class ImportedMemory {
  public:
   /// Throws Error: not a handle, or its process has ended.
@@ -69,11 +69,11 @@ class HostMemory {
   std::span<std::byte> bytes_;
 };
 
-/// Fills page-locked memory with bytes of the device by a copy engine: no SM executes an instruction, so that a witness
-/// does not see it. (Copies inside device memory are kernels: H100, driver 580.)
+/// Fills page-locked memory with device bytes through a copy engine: no SM executes an instruction, so a witness does
+/// not see it. (Copies inside device memory are kernels: H100, driver 580.)
 void Capture(std::span<std::byte> to, const void* from);
 
-/// Where the elements of a tensor are. In elements.
+/// Where the elements of a tensor are, in elements.
 struct ViewLayout {
   static constexpr int kMostRank = 12;
   int rank = 0;
@@ -86,10 +86,10 @@ class View {
  public:
   /// Throws Error: it is not inside the memory, which must outlive it.
   View(const ImportedMemory& memory, std::size_t offset, const ViewLayout& layout, std::size_t element_bytes);
-  /// Copies the elements to or from memory in which they are one after the other.
+  /// Copies the elements to or from memory that holds them contiguously.
   void GatherTo(const DeviceMemory& dense) const { GatherTo(dense, start_); }
   void ScatterFrom(const DeviceMemory& dense) const;
-  /// The same of a copy of the memory from the first element to the last.
+  /// The same from a copy of the memory from the first element to the last.
   void GatherTo(const DeviceMemory& dense, const void* copy) const;
   const std::byte* start() const { return start_; }
   std::size_t bytes() const { return bytes_; }  ///< from the first element to the last
@@ -102,29 +102,31 @@ class View {
   std::size_t bytes_;
 };
 
-/// Draws every element from the seed, the tensor and its index alone, as fa_profile_draw says; not with a function.
+/// Draws every element from the seed, the tensor and its index alone, as specified by fa_profile_draw; not with a
+/// function.
 void DrawOnDevice(const DeviceMemory& memory, NumberFormat format, const Draw& draw, std::uint64_t seed,
                   std::uint32_t tensor);
 
 /// What outputs hold before a call.
 enum class Poison {
-  kMarked,  ///< PoisonOf(): an element that is left so was never written
-  kRandom,  ///< bits of finite numbers, other ones each time: nothing tells them from results
+  kMarked,  ///< PoisonOf(): an element that still has it was never written
+  kRandom,  ///< bits of finite numbers, new ones each time: indistinguishable from results
 };
 void PoisonOnDevice(const DeviceMemory& memory, NumberFormat format, Poison poison, std::uint64_t seed);
-/// Memory that no format describes.
+/// Poisons memory that no format describes.
 void PoisonBytes(const DeviceMemory& memory);
 
-/// Copies device memory by copy engines likewise, through page-locked memory, which grows as needed.
+/// Likewise copies device memory by copy engines, through page-locked memory, which grows as needed.
 void CopyUnseen(HostMemory& through, void* to, const void* from, std::size_t bytes);
 
-/// A hash of all bytes, which the order of elements changes.
+/// A hash of all bytes that depends on the order of elements.
 std::uint64_t HashOnDevice(const DeviceMemory& memory);
 
 /// The values of all elements, as float64.
 void DecodeOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& values);
 
-/// An error this many times the tolerance, or more: also one where none is allowed, or where the reference is infinite.
+/// An error of this many times the tolerance or more, including any error where none is allowed or where the reference
+/// is infinite.
 inline constexpr double kLargestRatio = 1e9;
 
 /// What a comparison on the device found.
@@ -136,7 +138,7 @@ struct DeviceErrors {
   double max_abs_error = 0.0;    ///< over finite elements
   double max_error_ratio = 0.0;  ///< over finite elements: |error| / tolerance, at most kLargestRatio
 };
-/// Compares with float64 values on the device. A NaN is right where the reference is one, unless it is the poison; an
+/// Compares with float64 values on the device. A NaN is correct where the reference is one, unless it is the poison; an
 /// infinity where the reference is the same one.
 DeviceErrors CompareOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& expected,
                              const Tolerance& tolerance);

@@ -10,8 +10,8 @@ namespace {
 
 struct TensorRate {
   int compute_capability;
-  double of_16_bits;  // FLOPs of an SM in a cycle, a multiply-add is two; dense
-  double of_8_bits;   // of integers too
+  double of_16_bits;  // dense FLOPs per SM and cycle, a multiply-add counts as two
+  double of_8_bits;   // also for integers
 };
 
 // From NVIDIA's white papers: V100, Turing, A100, GA102, Ada, H100, and the data sheets of Blackwell. A100: 312 TFLOP/s
@@ -20,7 +20,7 @@ constexpr TensorRate kTensorRates[] = {{70, 1024, 1024},   {72, 1024, 2048},   {
                                        {86, 1024, 2048},   {87, 2048, 4096},   {89, 1024, 2048}, {90, 4096, 8192},
                                        {100, 8192, 16384}, {103, 8192, 16384}, {120, 2048, 4096}};
 
-// Bytes that the load/store units of an SM move in a cycle, at most: what L1 holds counts too.
+// Most bytes that an SM's load/store units move in a cycle; what L1 holds counts too.
 constexpr double kSmBytes = 128.0;
 
 bool Is8Bits(NumberFormat format) { return BytesOf(format) == 1; }
@@ -71,7 +71,7 @@ std::string WhyBelowFloor(double call_ns, const Work& work, const std::vector<Nu
   if (std::string why = below(*work.bytes, kSmBytes * ceilings.sm_count * ceilings.sm_hz, "bytes"); !why.empty()) {
     return why;
   }
-  // L2 may keep as much as it holds from one call to the next. The rest of different bytes comes from DRAM.
+  // L2 may keep up to its size from one call to the next. The rest of the distinct bytes comes from DRAM.
   if (ceilings.l2_bytes <= 0) return {};
   const double from_dram = std::min(*work.bytes, tensor_bytes) - ceilings.l2_bytes;
   return from_dram > 0 ? below(from_dram, ceilings.dram_bytes_per_second, "bytes of DRAM") : "";

@@ -9,7 +9,7 @@
 
 namespace fa_profile::judge {
 
-/// What a GPU can do at most, from its attributes. 0: unknown.
+/// The most that a GPU can do, from its attributes. 0: unknown.
 struct Ceilings {
   int compute_capability = 0;  ///< 90
   int sm_count = 0;
@@ -19,8 +19,8 @@ struct Ceilings {
 };
 Ceilings CeilingsOf(int device);
 
-/// Why a call cannot take so little: it is below what the library's own count of its work takes at the GPU's peak.
-/// `formats`: of the tensors of a call, whose bytes are `tensor_bytes`. Empty: it can, or a peak is unknown.
+/// Why a call cannot be this fast: its time is below what the library's own count of its work takes at the GPU's peak.
+/// `formats`: those of a call's tensors, whose bytes are `tensor_bytes`. Empty: it can, or a peak is unknown.
 std::string WhyBelowFloor(double call_ns, const Work& work, const std::vector<NumberFormat>& formats,
                           double tensor_bytes, const Ceilings& ceilings);
 

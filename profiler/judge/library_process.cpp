@@ -24,7 +24,7 @@ std::vector<std::string> Command(const Question& question) {
   return arguments;
 }
 
-// The name of the device for CUDA_VISIBLE_DEVICES of a child, which then sees no other.
+// The device's name for a child's CUDA_VISIBLE_DEVICES, which then sees no other.
 std::string VisibleDevice(int device) {
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible == nullptr) return std::to_string(device);
@@ -36,10 +36,10 @@ std::string VisibleDevice(int device) {
 }
 
 std::vector<std::string> Environment(const Question& question, bool with_gpu) {
-  // The reference of a kernel in Python runs on the GPU.
+  // A Python kernel's reference runs on the GPU.
   std::vector<std::string> environment = {
       "CUDA_VISIBLE_DEVICES=" + (with_gpu || question.in_python ? VisibleDevice(question.device) : std::string())};
-  if (question.in_python) {  // only memory of cudaMalloc() can be shared with the judge
+  if (question.in_python) {  // only cudaMalloc() memory can be shared with the judge
     environment.insert(environment.end(), {"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False",
                                            "PYTORCH_ALLOC_CONF=expandable_segments:False"});
   }
@@ -94,7 +94,7 @@ nlohmann::json LibraryProcess::Require(const nlohmann::json& task) {
   const auto text = [&](const char* key) {
     return answer.contains(key) && answer[key].is_string() ? answer[key].get<std::string>() : std::string();
   };
-  if (answer.contains("refusal")) throw Error(Printable(error), Printable(text("hint")));  // a fault of the file
+  if (answer.contains("refusal")) throw Error(Printable(error), Printable(text("hint")));  // the file is at fault
   if (is_referee_ && answer.contains("varies")) throw CannotJudge(Printable(error), "");
   throw ProcessFailed(text("api"), text("code"), Printable(error), Printable(text("hint")));
 }

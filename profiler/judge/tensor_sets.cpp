@@ -18,7 +18,7 @@ std::vector<std::byte> EncodeAll(NumberFormat format, std::span<const double> va
   return bytes;
 }
 
-// Bytes of the device that are free now.
+// Free bytes on the device.
 std::size_t FreeMemory() {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -99,7 +99,7 @@ void TensorSets::Draw(std::uint64_t seed, const nlohmann::json& values, LibraryP
                       const SharedArrays& shared) {
   seeds_.clear();
   for (std::size_t set = 0; set < sets_.size(); ++set) {
-    // Whole numbers that JSON keeps.
+    // Whole numbers that JSON represents exactly.
     const std::uint64_t of_set = seeds_.emplace_back(Mix(seed + set) >> 12U);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const TensorDescription& tensor = tensors_[i].description;
@@ -136,7 +136,7 @@ const ImportedMemory& TensorSets::Import(const std::string& handle) {
 }
 
 void TensorSets::TakeOutputs(int calls, const nlohmann::json& outputs) {
-  // Of graphs with many calls the worker keeps the last ones.
+  // For graphs with many calls the worker keeps the last ones.
   std::erase_if(views_, [&](const auto& entry) { return entry.first == calls || (entry.first > 1 && calls > 1); });
   std::vector<OutputView>& views = views_[calls];
   for (std::size_t set = 0; set < sets_.size(); ++set) {

@@ -21,10 +21,10 @@ namespace fa_profile::judge {
 namespace {
 
 constexpr std::size_t kSets = 3;          // take turns
-constexpr std::size_t kInPlaceSets = 16;  // of a kernel that changes its inputs: each is used once a burst
+constexpr std::size_t kInPlaceSets = 16;  // for a kernel that changes its inputs: each is used once per burst
 constexpr int kBurstsARound = 3;
 constexpr double kSoakSeconds = 1.0;
-constexpr int kOnlyDevice = 0;  // that the other processes see
+constexpr int kOnlyDevice = 0;  // visible to the other processes
 
 std::vector<const DeviceMemory*> Pointers(const std::vector<DeviceMemory>& copies) {
   std::vector<const DeviceMemory*> pointers;
@@ -69,9 +69,9 @@ void Trial::Fail(const ProcessFailed& error) {
   answer_.verification.draws = std::max(answer_.verification.draws, 1);
 }
 
-// No code of the kernel runs before the GPU was seen idle.
+// No kernel code runs before the GPU was seen idle.
 void Trial::StartProcesses() {
-  // The worker of a library makes its CUDA context while the witness opens: both take long.
+  // A library's worker makes its CUDA context while the witness opens: both are slow.
   const LibraryProcess::Clock::time_point deadline =
       LibraryProcess::Clock::now() +
       std::chrono::milliseconds(std::llround(1e3 * (5 + question_.draws) * question_.seconds));
@@ -92,7 +92,7 @@ void Trial::StartProcesses() {
   if (!worker_) worker_.emplace(question_, /*with_gpu=*/true, -1, deadline);
 }
 
-// What the kernel takes and gives. False: it refuses the parameters, or fails in its first call.
+// Finds what the kernel takes and returns. False: it refuses the parameters, or its first call fails.
 bool Trial::Load() {
   std::future<nlohmann::json> description = std::async(std::launch::async, [this] {
     return referee_->Require({{"do", "describe"}, {"device", kOnlyDevice}});
@@ -120,7 +120,7 @@ bool Trial::Load() {
   return true;
 }
 
-// A small tensor of another type does not make it a kernel of mixed precision.
+// One small tensor of another type does not make a mixed-precision kernel.
 bool Trial::DrawsMostlyFp32() const {
   constexpr double kMost = 2.0 / 3.0;
   double fp32 = 0.0;
@@ -146,7 +146,7 @@ void Trial::MakeSets(std::size_t workspace_bytes) {
   answer_.judgement.sets = static_cast<int>(sets_->count());
 }
 
-// All calls of the trial, in rounds of fresh inputs.
+// All calls of the trial, in rounds with fresh inputs.
 void Trial::Calls() {
   calls_.emplace(question_.in_python.has_value(), gpu_, *worker_, *sets_, witness_, random_);
   sets_->Draw(random_(), values_, *referee_, shared_);
@@ -163,7 +163,7 @@ void Trial::Calls() {
   if (answer_.verification.correct()) Soak();
 }
 
-// Without the GPU's counters results are still judged.
+// Without the GPU's counters, results are still judged.
 void Trial::OpenWitness() {
   try {
     witness_.emplace(gpu_, 0.0);
@@ -172,12 +172,12 @@ void Trial::OpenWitness() {
   }
 }
 
-// What a kernel in Python returned in its first call. An argument among them is in place.
+// Adds what a Python kernel returned in its first call. An argument among them is in place.
 void Trial::AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance) {
   const std::size_t inputs = statement_.tensors.size();
   outputs_ = loaded.at("outputs");
   for (nlohmann::json& output : outputs_) {
-    // The referee gets the extents and the type that results are compared with here: a worker cannot claim two.
+    // The referee gets the extents and the type used for comparing here, so a worker cannot claim two.
     const std::vector<std::int64_t> extents = output.at("extents");
     output["shape"] = extents.empty() ? "1" : fmt::format("{}", fmt::join(extents, ","));
     const nlohmann::json none = nlohmann::json::array();
@@ -208,7 +208,7 @@ void Trial::AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance)
   }
 }
 
-// Every set once, in two parts: a call must not touch the tensors of the others.
+// Every set once, in two parts: a call must not touch the tensors of others.
 void Trial::RunAlone() {
   calls_->FetchAlone();
   const std::vector<std::size_t> order = calls_->Shuffled(1);
@@ -271,7 +271,7 @@ Trial::Results Trial::KeepResults() const {
   return kept;
 }
 
-// The present results are not those of the call alone, bit by bit.
+// The current results differ from those of the call alone, bit by bit.
 void Trial::NoteDifference(std::size_t set) {
   answer_.judgement.same_bits = false;
   for (std::size_t k = 0; k < compared_.size(); ++k) {
@@ -293,7 +293,7 @@ void Trial::Round(int round) {
   sets_->Draw(random_(), values_, *referee_, shared_);
   const std::size_t sets = sets_->count();
   for (std::size_t set = 0; set < sets; ++set) drawn_.push_back(sets_->DrawnHash(set));
-  // The last results stay in every third round: nothing tells them from right ones but the new inputs.
+  // Every third round keeps the last results: only the new inputs distinguish them from correct ones.
   if (round % 3 != 2) sets_->Poison(round % 3 == 0 ? Poison::kMarked : Poison::kRandom, random_());
   RunAlone();
   alone_ = KeepResults();
@@ -319,7 +319,7 @@ void Trial::Round(int round) {
   }
   expected_.clear();
   for (std::size_t set = 0; set < sets; ++set) {
-    if (set >= kSets && round > 0) break;  // of in-place kernels' many sets, as many as of others
+    if (set >= kSets && round > 0) break;  // for in-place kernels, which have more sets, as many as for others
     Expect(set);
     if (!answer_.verification.error.empty()) return;
     if (round == 0 && set == 0) {
@@ -338,7 +338,7 @@ void Trial::Round(int round) {
   }
 }
 
-// What a call on this set must give, to shared_ and to the device.
+// Computes what a call on this set must return, into shared_ and onto the device.
 void Trial::Expect(std::size_t set) {
   for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
     const TensorDescription& tensor = sets_->tensors()[i].description;
@@ -365,7 +365,7 @@ void Trial::Expect(std::size_t set) {
   expected_hashes_.push_back(hash);
 }
 
-// Of the arrays that the referee sees. One in Python has its inputs on the GPU.
+// Sizes of the arrays that the referee sees. For a Python kernel the inputs are on the GPU.
 std::vector<std::size_t> Trial::ArrayCounts() const {
   std::vector<std::size_t> counts = sets_->ElementCounts();
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -374,7 +374,7 @@ std::vector<std::size_t> Trial::ArrayCounts() const {
   return counts;
 }
 
-// `bits`: of the inputs of a kernel in Python, to which they are rounded; 0: all. A library's are in shared_.
+// `bits`: those that a Python kernel's inputs are rounded to; 0: all. A library's are in shared_.
 nlohmann::json Trial::ReferenceTask(std::size_t set, int bits) const {
   nlohmann::json task = {{"do", "reference"}, {"values", values_}, {"counts", ArrayCounts()}};
   if (!question_.in_python) return task;
@@ -400,11 +400,11 @@ void Trial::FindWeak() {
   }
 }
 
-// Where fp32 is computed with and tensor cores worked: do the results have the error of inputs rounded to TF32? A
-// kernel that splits numbers into several TF32 parts does not. Leaves shared_ changed.
+// With fp32 computation on tensor cores: do the results have the error of inputs rounded to TF32? A kernel that splits
+// numbers into several TF32 parts does not. Leaves shared_ changed.
 void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results) {
   constexpr int kTf32Bits = 10;
-  constexpr std::size_t kFewResults = 32;  // the error of so few says nothing of its cause
+  constexpr std::size_t kFewResults = 32;  // so few say nothing about the cause of their error
   constexpr double kPart = 0.3;
   const std::vector<Tensor>& tensors = sets_->tensors();
   std::size_t count = 0;
@@ -445,7 +445,7 @@ void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results
   Refuse("the inputs are fp32, and the results have the error of TF32: tensor cores multiply 11 bits of them");
 }
 
-// Compares with what the set's calls must give. `when`: for the place of an error.
+// Compares with what the set's calls must return. `when`: used in an error's location.
 bool Trial::Matches(std::size_t set, const std::vector<const DeviceMemory*>& results, const std::string& when) {
   Verification& verification = answer_.verification;
   bool right = true;
@@ -481,7 +481,7 @@ bool Trial::Matches(std::size_t set, const std::vector<const DeviceMemory*>& res
 void Trial::CompareSoaked() {
   for (std::size_t set = 0; set < expected_.size(); ++set) {
     ++answer_.judgement.calls;
-    if (sets_->ResultHash(set) == result_hashes_[set]) continue;  // the bits of a result that was found right
+    if (sets_->ResultHash(set) == result_hashes_[set]) continue;  // same bits as a result found correct
     NoteDifference(set);
     if (!Matches(set, Present(set), fmt::format(" in call {} after the timing", answer_.judgement.calls))) {
       ++answer_.judgement.wrong_calls;
@@ -489,7 +489,7 @@ void Trial::CompareSoaked() {
   }
 }
 
-// Calls go on after the timing, on inputs whose results are known by now: errors that are rare are counted.
+// Calls continue after the timing, on inputs whose results are known by now, to count rare errors.
 void Trial::Soak() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
@@ -503,7 +503,7 @@ void Trial::Soak() {
     calls_->Unwatched(order);
     CompareSoaked();
   }
-  // A write that comes late: the results must still be there when the device has been idle.
+  // Catches late writes: the results must still be there when the device has been idle.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   calls_->FetchAgain();
   for (std::size_t set = 0; set < expected_.size(); ++set) {

@@ -23,7 +23,7 @@ class Trial {
   Answer Run();
 
  private:
-  /// Of each set, the tensors that are compared.
+  /// The compared tensors of each set.
   using Results = std::vector<std::vector<DeviceMemory>>;
 
   void StartProcesses();
@@ -69,18 +69,18 @@ class Trial {
   std::optional<TensorSets> sets_;
   std::optional<Witness> witness_;
   std::optional<WorkerCalls> calls_;
-  std::vector<double> tolerance_parts_;               // of each tensor's tolerance that is applied
-  std::vector<std::size_t> compared_;                 // which tensors are
-  nlohmann::json outputs_ = nlohmann::json::array();  // of a kernel in Python, as the worker described them
-  bool mostly_fp32_ = false;                          // what it computes with
+  std::vector<double> tolerance_parts_;               // fraction of each tensor's tolerance that is applied
+  std::vector<std::size_t> compared_;                 // tensors that are compared
+  nlohmann::json outputs_ = nlohmann::json::array();  // for a Python kernel, as the worker described them
+  bool mostly_fp32_ = false;                          // it computes mostly with it
   Results expected_;                                  // float64
-  Results alone_;                                     // of the last round, of calls alone
-  std::vector<std::uint64_t> result_hashes_;          // of alone_
+  Results alone_;                                     // from calls alone, in the last round
+  std::vector<std::uint64_t> result_hashes_;          // those of alone_
   TimeEvidence evidence_;
   bool alone_on_gpu_ = true;
   std::string why_no_witness_ = "it was not timed";
   std::vector<std::uint64_t> drawn_;            // hashes of the inputs of all rounds
-  std::vector<std::uint64_t> expected_hashes_;  // of all compared tensors of a draw
+  std::vector<std::uint64_t> expected_hashes_;  // over all compared tensors in a draw
   std::string refused_;
   Answer answer_;
 };

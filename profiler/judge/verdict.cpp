@@ -1,4 +1,4 @@
-// How a trial ends: what its evidence makes of the kernel.
+// The end of a trial: the verdict on the kernel, from its evidence.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@
 
 namespace fa_profile::judge {
 
-// Whether the timed calls did the work of the verified ones, all of it while they were timed.
+// Whether the timed calls did all the work of the verified ones while they were timed.
 void Trial::WeighTime() {
   Judgement& judged = answer_.judgement;
   evidence_.in_python = question_.in_python.has_value();
@@ -32,7 +32,7 @@ void Trial::WeighTime() {
   if (const std::string why = WhyNotTheWork(evidence_); !why.empty()) Refuse(why + Elsewhere());
 }
 
-// For the reason of a refusal: kernels of a call that are not on one stream, as the worker's process sees them.
+// For a refusal's reason: a call's kernels that are not on one stream, as seen by the worker's process.
 std::string Trial::Elsewhere() {
   const Watched& alone = evidence_.alone.sum;
   const Watched& timed = evidence_.timed.sum;
@@ -53,7 +53,7 @@ std::string Trial::Elsewhere() {
   return {};
 }
 
-// Results that are right for one draw must not be right for another: else a kept or constant one passes.
+// Results that are correct for one draw must not be correct for another: otherwise stale or constant ones would pass.
 void Trial::CompareDraws() {
   const auto all_same = [](const std::vector<std::uint64_t>& hashes) {
     return std::ranges::adjacent_find(hashes, std::ranges::not_equal_to()) == hashes.end();
@@ -101,7 +101,7 @@ void Trial::Conclude() {
   say(Verdict::kRefused, refused_);
 }
 
-// Whether the GPU works although the kernel's processes have ended.
+// Whether the GPU still works after the kernel's processes have ended.
 bool Trial::StillBusy() {
   const bool quiet = evidence_.alone.sum.quiet_before && evidence_.alone.sum.quiet_after &&
                      evidence_.timed.sum.quiet_before && evidence_.timed.sum.quiet_after;

@@ -12,7 +12,7 @@
 namespace fa_profile::judge {
 namespace {
 
-// The largest error over what is allowed; at most 1: accepted. `infinity` where none is allowed and there is one.
+// The largest error relative to what is allowed; at most 1: accepted. `infinity` if there is one where none is allowed.
 double LargestRatio(const Tolerance& tolerance, std::span<const double> expected, std::span<const double> given) {
   double largest = 0.0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -29,7 +29,7 @@ double MeanOf(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Each element is the mean of those that differ from it in their place on `axis` alone.
+// Each element is the mean of those that differ from it only in their place on `axis`.
 std::vector<double> MeansOver(std::size_t axis, std::span<const double> values, std::span<const std::int64_t> extents) {
   std::size_t inner = 1;
   for (std::size_t i = axis + 1; i < extents.size(); ++i) inner *= static_cast<std::size_t>(extents[i]);
@@ -47,7 +47,7 @@ std::vector<double> MeansOver(std::size_t axis, std::span<const double> values, 
   return means;
 }
 
-// Bits after the first of a type that is two steps less precise: bf16 of fp32, fp8 e5m2 of types with 16 bits; 0: none.
+// Bits after the first in a type two steps less precise: bf16 for fp32, fp8 e5m2 for types with 16 bits; 0: none.
 int MuchFewerBits(NumberFormat format) {
   switch (format) {
     case NumberFormat::kFp32:
@@ -72,7 +72,7 @@ double RoundToBits(int bits, double value) {
 WeakTolerance FindWeakTolerance(NumberFormat format, const Tolerance& tolerance, std::span<const double> expected,
                                 std::span<const std::int64_t> extents) {
   constexpr double kMargin = 4.0;
-  constexpr double kSame = 1e-12;  // of the largest value: that is the result, but for float64's rounding
+  constexpr double kSame = 1e-12;  // relative to the largest value: equal to the result, up to float64's rounding
   WeakTolerance found;
   double largest = 0.0;
   for (const double value : expected) {

@@ -9,25 +9,25 @@
 namespace fa_profile::judge {
 namespace {
 
-// Of the instructions of a verified call that a timed one may lack: waiting loops differ from run to run.
+// Share of a verified call's instructions that a timed one may lack: waiting loops differ from run to run.
 constexpr double kInstructionSlack = 0.02;
 constexpr double kTensorSlack = 0.10;
-// Of the sectors of L2 or DRAM. Neighbouring blocks share what L1 holds, by chance.
+// Share of L2 or DRAM sectors. Neighbouring blocks share L1's contents by chance.
 constexpr double kSectorSlack = 0.10;
 constexpr double kSectorBytes = 32.0;
-// Of the instructions of a call: as much as they may differ from round to round and still explain a difference.
+// Share of a call's instructions: the most that they may differ from round to round and still explain a difference.
 constexpr double kMostSpread = 0.1;
-// So many times the instructions of a verified call are not of waiting loops alone: those of 33 honest kernels differ
-// by 3 % at most (H100).
+// At this multiple of a verified call's instructions it is not only waiting loops: those of 33 honest kernels differ by
+// 3 % at most (H100).
 constexpr double kMostMore = 1.25;
-// A call in a chain may take less than one alone, by the gap between graphs and by what dependent launch hides.
+// A call in a chain may be faster than one alone, by the gap between graphs and by what dependent launch hides.
 constexpr double kGapNs = 3000.0;
 constexpr double kPythonGapNs = 40000.0;  // as long as Python may take to launch a graph
 constexpr double kChainPart = 0.65;
-// From the question to the first work, and from the last work to the answer.
+// Between question and first work, and between last work and answer.
 constexpr double kMostIdleNs = 1.5e6;
 
-// What a timed call may lack of a count that differs by chance, and from round to round.
+// The least that a timed call must have of a count that varies by chance, and from round to round.
 double Least(const TimeEvidence& evidence, DeviceCount::Field count, double slack) {
   const double lowest = evidence.alone.lowest.*count;
   const double spread = std::min(evidence.alone.highest.*count - lowest, kMostSpread * lowest);
@@ -52,7 +52,7 @@ std::string WhyOfCounts(const TimeEvidence& evidence) {
     return fmt::format("a timed call moves {:.4g} sectors between SMs and L2, a verified one {:.4g}",
                        evidence.timed.lowest.l2_sectors, evidence.alone.lowest.l2_sectors);
   }
-  // From one call to the next on the same tensors, L2 may keep as much as it holds.
+  // From one call to the next on the same tensors, L2 may keep up to its size.
   const double kept = evidence.ceilings.l2_bytes / kSectorBytes;
   if (kept > 0 &&
       evidence.timed.lowest.dram_sectors < Least(evidence, &DeviceCounts::dram_sectors, kSectorSlack) - kept) {

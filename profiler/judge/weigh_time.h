@@ -10,40 +10,40 @@
 
 namespace fa_profile::judge {
 
-/// Of the SM cycles. Fewer cycles of tensor pipes are noise: kernels without matrix products have some.
+/// Share of SM cycles. With fewer tensor pipe cycles it is noise: kernels without matrix products have some.
 inline constexpr double kTensorPart = 0.02;
 
-/// What calls of one kind did, over all rounds.
+/// What calls of one kind did over all rounds.
 struct Counted {
   double calls = 0;
   Watched sum;
-  DeviceCounts lowest;  ///< of a call, over the rounds
+  DeviceCounts lowest;  ///< per call, over the rounds
   DeviceCounts highest;
 
   void Add(const Watched& seen, double more_calls);
   DeviceCounts PerCall() const { return sum.counts / calls; }
 };
 
-/// All that tells whether a time is that of the work.
+/// Everything that shows whether a time is that of the work.
 struct TimeEvidence {
   Counted alone;          ///< calls whose results were verified, one by one
   Counted timed;          ///< calls in bursts
-  double call_ns = 0.0;   ///< of a timed call
-  double apart_ns = 0.0;  ///< of a call in a separate graph: no other can overlap it; 0: not tried
+  double call_ns = 0.0;   ///< per timed call
+  double apart_ns = 0.0;  ///< per call in a separate graph, which no other can overlap; 0: not tried
   double apart_instructions = 0.0;
-  /// The least, over the bursts, of the time until the worker answers less what the work may take.
+  /// Over the bursts, the smallest time until the worker answers minus the time that the work may take.
   double least_idle_ns = std::numeric_limits<double>::infinity();
   bool in_python = false;
-  Work work;                          ///< that the library claims
-  std::vector<NumberFormat> formats;  ///< of the tensors
-  double tensor_bytes = 0.0;          ///< of a call
+  Work work;                          ///< claimed by the library
+  std::vector<NumberFormat> formats;  ///< the tensors'
+  double tensor_bytes = 0.0;          ///< per call
   Ceilings ceilings;
 };
 
-/// Why the timed calls did not do the work of the verified ones, all of it while they were timed. Empty: they did.
+/// Why the timed calls did not do all the work of the verified ones while they were timed. Empty: they did.
 std::string WhyNotTheWork(const TimeEvidence& evidence);
 
-/// Why nothing can be said of the time: something else worked on the GPU. Empty: nothing did.
+/// Why the time means nothing: something else was working on the GPU. Empty: nothing was.
 std::string WhyDisturbed(const TimeEvidence& evidence);
 
 /// "fp16; tensor cores work; 25.2 MB of tensors a call, warm in L2".

@@ -25,12 +25,12 @@ constexpr Counter kCounters[] = {
     {"lts__t_sectors_srcunit_tex.sum", &DeviceCounts::l2_sectors},
     {"dramc__sectors_op_read.sum", &DeviceCounts::dram_sectors},
 };
-constexpr std::size_t kNeeded = 3;  // the first ones, which every witness has
+constexpr std::size_t kNeeded = 3;  // the first ones, required for every witness
 
 constexpr std::int64_t kShortestIntervalNs = 20'000;  // 5 us overflows the hardware's buffer
-constexpr double kMostReadings = 2400;                // of one piece of work: 64 MiB hold 2,900 (H100)
-constexpr std::int64_t kSettleNs = 200'000;           // of silence at either end
-// Fewer cycles in a reading do not count as work: an idle GPU shows none at all.
+constexpr double kMostReadings = 2400;                // for one piece of work: 64 MiB hold 2,900 (H100)
+constexpr std::int64_t kSettleNs = 200'000;           // silence required at either end
+// A reading with fewer cycles does not count as work: an idle GPU shows none at all.
 constexpr double kQuietCycles = 1000;
 
 double Value(const collect::PmReading& reading, const std::string& metric) {
@@ -48,13 +48,13 @@ double SmCycles(const collect::PmReading& reading) { return Value(reading, kCoun
 
 bool IsBusy(const collect::PmReading& reading) { return SmCycles(reading) >= kQuietCycles; }
 
-// With those of the counters that the chip has.
+// With those counters that the chip has.
 std::unique_ptr<collect::PmSampler> Open(collect::GpuApi& gpu, std::int64_t interval_ns) {
   std::vector<std::string> all;
   for (const Counter& counter : kCounters) all.emplace_back(counter.metric);
   try {
     return gpu.OpenPmSampler(all, interval_ns);
-  } catch (const Error&) {  // one of them is missing: which?
+  } catch (const Error&) {  // find out which one is missing
   }
   std::vector<std::string> metrics(all.begin(), all.begin() + kNeeded);
   for (std::size_t i = kNeeded; i < all.size(); ++i) {
@@ -98,7 +98,7 @@ Watched SumReadings(const collect::PmReadings& taken, std::int64_t interval_ns, 
     sum.counts += CountsOf(*reading);
     fullest = std::max(fullest, SmCycles(*reading));
   }
-  // The first and the last reading were busy for a part of their time: as much as their cycles are of a full one's.
+  // The first and the last reading were busy for part of their time, in proportion to their cycles.
   const double idle_parts = 2.0 - (SmCycles(*first) + SmCycles(*last)) / fullest;
   sum.busy_ns = static_cast<double>(last->end_ns - first->start_ns) - static_cast<double>(interval_ns) * idle_parts;
   return sum;

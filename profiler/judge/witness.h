@@ -9,7 +9,7 @@
 
 namespace fa_profile::judge {
 
-/// What the whole device did while something ran, as its counters tell: of every process, stream and thread.
+/// What the whole device did while something ran, from its counters: every process, stream and thread.
 struct Watched {
   DeviceCounts counts;
   double busy_ns = 0;        ///< from the first cycle in which an SM held a warp to the last
@@ -18,18 +18,18 @@ struct Watched {
   bool complete = true;      ///< no reading was lost
 };
 
-/// Of two pieces of work: the sum of what they did, and whether all was well with both.
+/// Combines two pieces of work: the sum of what they did, and whether both went well.
 Watched& operator+=(Watched& sum, const Watched& more);
 
-/// Samples the counters of the whole device from this process. Only one may exist on a GPU, and no other profiler.
-/// (PM sampling: a process without any work counts another's instructions exactly, its busy time to 0.5 %.)
+/// Samples the counters of the whole device from this process. A GPU takes only one, and no other profiler. (PM
+/// sampling: a process without any work counts another's instructions exactly, its busy time to 0.5 %.)
 class Witness {
  public:
-  /// `longest_ns`: of the work that is watched, if it is long; it decides how often the counters are read. Throws
-  /// Error: the GPU or its driver has no such counters, or something else holds them.
+  /// `longest_ns`: of the watched work, if it is long; it decides how often the counters are read. Throws Error: the
+  /// GPU or its driver has no such counters, or something else holds them.
   Witness(collect::GpuApi& gpu, double longest_ns);
 
-  /// Longer work fills the buffer: readings are lost.
+  /// Longer work overflows the buffer, and readings are lost.
   double longest_ns() const;
 
   /// Runs `work`, before and after which the device must be idle, and then `read`, which takes the results: nothing
@@ -42,7 +42,7 @@ class Witness {
   std::unique_ptr<collect::PmSampler> sampler_;
 };
 
-/// The same of readings, in order; `interval_ns`: between two. Of the first reading nothing counts: it holds what the
+/// The same for readings, in order; `interval_ns`: between two. The first reading is ignored: it contains what the
 /// counters kept from before. `settle_ns`: how long nothing may run at either end.
 Watched SumReadings(const collect::PmReadings& taken, std::int64_t interval_ns, std::int64_t settle_ns);
 

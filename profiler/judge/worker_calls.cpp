@@ -32,22 +32,22 @@ void WorkerCalls::Prepare() {
   }
   sets_.Deliver(Shuffled(1));
   sets_.Poison(Poison::kMarked, random_());
-  double longest_ns = 0.0;  // of the last run, one call of each set
+  double longest_ns = 0.0;  // in the last run, one call of each set
   double run_ns = 0.0;
   for (int i = 0; i < kWarmCalls; ++i) {
     const Clock::time_point start = Clock::now();
     Run(Shuffled(1), 0);
     run_ns = NsSince(start);
-    if (witness_) sets_.Capture(0);  // it watches copies of results too
+    if (witness_) sets_.Capture(0);  // it also watches copies of results
     longest_ns = NsSince(start);
   }
-  // Calls or copies of many milliseconds fill the witness's buffer unless it reads the counters less often.
+  // Calls or copies of many milliseconds overflow the witness's buffer unless it reads the counters less often.
   if (witness_ && longest_ns > witness_->longest_ns()) {
     witness_.reset();
     try {
       witness_.emplace(gpu_, 2 * longest_ns);
     } catch (const Error&) {
-      witness_.reset();  // results are compared all the same
+      witness_.reset();  // results are still compared
     }
   }
   single_ = MakeGraphs(1).value("error", std::string()).empty() ? 1 : 0;
@@ -57,8 +57,8 @@ void WorkerCalls::Prepare() {
   PlanChain(run_ns);
 }
 
-// Graphs of so many calls. The worker may refuse; it tells where they write outside the judge's memory. A library
-// cannot tell which graphs have their outputs overwritten: they are made first or last.
+// Makes graphs of this many calls. The worker may refuse; it reports where they write outside the judge's memory. A
+// library cannot know which graphs have their outputs overwritten: they are made first or last.
 nlohmann::json WorkerCalls::MakeGraphs(int chain) {
   const bool twice = chain > 1 && !in_python_;
   const bool overwritten_first = twice && random_() % 2 == 0;
@@ -75,15 +75,15 @@ nlohmann::json WorkerCalls::MakeGraphs(int chain) {
 void WorkerCalls::TakeOutputs(int chain, const nlohmann::json& outputs) {
   try {
     sets_.TakeOutputs(chain, outputs);
-  } catch (const Error& error) {  // memory that is not there, or a layout that does not fit: a claim of the worker
+  } catch (const Error& error) {  // memory that does not exist, or a layout that does not fit: the worker's claim
     throw ProcessFailed(error.api(), error.code(), error.message(), error.hint());
   }
 }
 
-// How many calls give a burst that the witness times well.
+// Finds the number of calls in a burst that the witness times well.
 void WorkerCalls::PlanChain(double run_ns) {
   constexpr int kFirstChain = 16;
-  // A chain of long calls would fill the witness's buffer.
+  // A chain of long calls would overflow the witness's buffer.
   const int first =
       witness_ ? std::clamp(static_cast<int>(witness_->longest_ns() / (2 * run_ns)), 1, kFirstChain) : kFirstChain;
   if (first == 1 || !MakeGraphs(first).value("error", std::string()).empty()) return;
@@ -93,7 +93,7 @@ void WorkerCalls::PlanChain(double run_ns) {
   const Watched seen = RunWatched(Shuffled(1), first);
   const auto sets = static_cast<double>(sets_.count());
   const double call_ns = std::max(seen.busy_ns / (sets * first), 200.0);
-  // More would fill the witness's buffer. The other half is for the gaps and for copies of results.
+  // More would overflow the witness's buffer. The other half is for the gaps and for copies of results.
   apart_calls_ = static_cast<std::size_t>(std::min(kMostApart, witness_->longest_ns() / (2 * call_ns)));
   const int wanted = std::clamp(static_cast<int>(kBurstNs / (sets * call_ns)), 1, kMostCallsAGraph);
   repeats_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(kBurstNs / (sets * call_ns * wanted))));
@@ -108,7 +108,7 @@ void WorkerCalls::PlanChain(double run_ns) {
   chain_ = wanted;
 }
 
-// Of calls that cannot be captured.
+// For calls that cannot be captured.
 void WorkerCalls::PlanSingleCalls() {
   if (!witness_) return;
   const auto calls = static_cast<double>(sets_.count());
@@ -128,7 +128,7 @@ void WorkerCalls::Run(const std::vector<std::size_t>& order, int chain) {
   (void)worker_.Require({{"do", "run"}, {"order", order}, {"chain", chain}});
 }
 
-// Calls in Python without a graph allocate their outputs anew.
+// Calls in Python without a graph allocate new outputs.
 void WorkerCalls::AskOutputs(int chain) {
   last_chain_ = chain;
   if (in_python_ && chain == 0) TakeOutputs(0, worker_.Require({{"do", "outputs"}}).at("outputs"));

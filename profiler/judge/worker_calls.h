@@ -13,33 +13,33 @@
 
 namespace fa_profile::judge {
 
-/// The calls that the worker makes on the judge's tensors: alone, in a chain (one CUDA graph with many calls), or in
-/// separate graphs one after the other. Each leaves its results in TensorSets::result(). Where there is a witness it
-/// watches until the results are in the judge's memory; else the counts are zero.
+/// The worker's calls on the judge's tensors: alone, in a chain (one CUDA graph with many calls), or in separate graphs
+/// one after the other. Each leaves its results in TensorSets::result(). A witness, if there is one, watches until the
+/// results are in the judge's memory; otherwise the counts are zero.
 class WorkerCalls {
  public:
   /// All outlive this. The worker has loaded its kernel.
   WorkerCalls(bool in_python, collect::GpuApi& gpu, LibraryProcess& worker, TensorSets& sets,
               std::optional<Witness>& witness, std::mt19937_64& random);
 
-  /// Maps the tensors, makes first calls on the inputs that were drawn, which a library may use to set itself up, and
+  /// Maps the tensors, makes the first calls on the drawn inputs, which a library may use to set itself up, and creates
   /// the graphs, with as many calls as the witness times well. Throws ProcessFailed.
   void Prepare();
 
   bool can_capture() const { return single_ > 0; }  ///< a call into a CUDA graph
-  int calls_a_graph() const { return chain_; }      ///< of bursts; 0: the launches cannot be captured
+  int calls_a_graph() const { return chain_; }      ///< in bursts; 0: the launches cannot be captured
   bool has_chain() const { return chain_ != single_; }
 
-  /// Every set so often, in random order.
+  /// Every set this many times, in random order.
   std::vector<std::size_t> Shuffled(std::size_t times);
 
-  /// One call on each of these sets. The worker sees the inputs only when it is watched: nothing is computed before.
+  /// One call on each of these sets. The worker sees the inputs only while it is watched: nothing is computed before.
   Watched Alone(const std::vector<std::size_t>& sets);
 
   struct Burst {
     Watched seen;
     double calls = 0;
-    double idle_ns = 0;  ///< from the question to the worker's answer, less what so much work may take
+    double idle_ns = 0;  ///< time from the question to the worker's answer, minus what the work may take
   };
   Burst Timed();
   /// Calls in separate graphs: one begins when the one before has ended.
@@ -50,7 +50,7 @@ class WorkerCalls {
   void Unwatched(const std::vector<std::size_t>& sets);
   /// Reads the results of the last calls again.
   void FetchAgain() const { sets_.Fetch(last_chain_); }
-  /// What is where calls alone write their results, which in Python is memory of their own.
+  /// Reads what is where calls alone write their results, which in Python is memory of their own.
   void FetchAlone() const { sets_.Fetch(single_); }
 
  private:
@@ -70,10 +70,10 @@ class WorkerCalls {
   std::mt19937_64& random_;
   int single_ = 1;  // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;
-  int last_chain_ = 0;  // of the last calls
+  int last_chain_ = 0;  // that of the last calls
   std::size_t repeats_ = 1;
   std::size_t apart_calls_ = 0;
-  double wall_ns_ = 0.0;  // of the last calls that were watched, from the question to the worker's answer
+  double wall_ns_ = 0.0;  // for the last watched calls, from the question to the worker's answer
 };
 
 }  // namespace fa_profile::judge

@@ -16,7 +16,7 @@
 namespace fa_profile::load {
 namespace {
 
-/// Of a launch what does not differ from run to run, but for the name of its kernel: nvcc may put a hash of the file
+/// The parts of a launch that do not differ from run to run, except the kernel's name: nvcc may put a hash of the file
 /// into it.
 auto FactsOf(const Launch& launch) {
   return std::tuple(launch.grid, launch.block, launch.cluster, launch.registers_per_thread,
@@ -29,7 +29,7 @@ struct CaseCode {
   bool operator==(const CaseCode&) const = default;
 };
 
-/// Absent: the recording does not hold it, or it cannot be read.
+/// Absent: the recording does not contain it, or it cannot be read.
 std::optional<std::uint64_t> HashOf(const Recording& recording, const DeviceFunction& function) {
   const auto cubin = std::ranges::find(recording.cubins, function.cubin_crc, &Cubin::crc);
   if (cubin == recording.cubins.end()) return std::nullopt;

@@ -17,7 +17,7 @@ namespace {
 
 using Functions = std::vector<DeviceFunction*>;
 
-constexpr unsigned kMostAtOnce = 16;  // of nvdisasm
+constexpr unsigned kMostAtOnce = 16;  // nvdisasm processes
 
 bool LacksInstructions(const std::string& path) {
   store::LoadOptions options;
@@ -34,7 +34,7 @@ std::vector<DeviceFunction> Read(const Cubin& cubin, const std::optional<std::st
   return sass::ReadCode(cubin.bytes, cubin.crc, nvdisasm, names);
 }
 
-// Cubins may share a checksum: what one does not have, another may.
+// Cubins may share a checksum: what one lacks, another may have.
 void Fill(const Functions& functions, std::vector<DeviceFunction> read) {
   for (DeviceFunction* const function : functions) {
     const auto found = std::ranges::find(read, function->name, &DeviceFunction::name);
@@ -54,7 +54,7 @@ void Disassemble(Recording& recording) {
   for (const Cubin& cubin : recording.cubins) {
     if (by_cubin.contains(cubin.crc)) cubins.push_back(&cubin);
   }
-  // nvdisasm takes some tenths of a second for each.
+  // nvdisasm takes some tenths of a second each.
   const std::size_t together = std::clamp(std::thread::hardware_concurrency(), 1U, kMostAtOnce);
   for (std::size_t begin = 0; begin < cubins.size(); begin += together) {
     std::vector<std::future<std::vector<DeviceFunction>>> running;

@@ -26,7 +26,7 @@ namespace fa_profile::load {
 
 namespace {
 
-// A package has files with GPU code in it, and is read by another option.
+// A package contains files with GPU code, and has its own option.
 void RefusePackage(const std::string& file) {
   const std::string cure = "read the kernels of a Python package with: fa-profile lint --from-wheel " + file;
   std::error_code unknown;

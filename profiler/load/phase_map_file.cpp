@@ -166,7 +166,7 @@ std::vector<std::string> FunctionsIn(const Recording& recording) {
   std::set<std::string> names;
   for (const DeviceFunction& function : recording.functions) {
     for (const Instruction& instruction : function.instructions) {
-      // What a kernel calls itself; what that calls belongs to it.
+      // Functions that a kernel calls itself; what those call belongs to them.
       if (instruction.frames.size() < 2) continue;
       const InlineFrame& called = instruction.frames[instruction.frames.size() - 2];
       if (std::string base = BaseName(called.function); !base.empty()) names.insert(std::move(base));
@@ -175,7 +175,7 @@ std::vector<std::string> FunctionsIn(const Recording& recording) {
   return {names.begin(), names.end()};
 }
 
-/// The functions and opcodes that the recorded instructions have.
+/// The functions and opcodes in the recorded instructions.
 class Vocabulary {
  public:
   explicit Vocabulary(const Recording& recording) {

@@ -23,7 +23,7 @@ namespace {
 
 std::string LastName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-// A path that tells nothing of the machine: one below a repository stays.
+// A path that reveals nothing about the machine: one below a repository stays.
 std::string PortablePath(const std::string& path) {
   if (path.starts_with('/')) return LastName(path);
   std::string below = std::filesystem::path(path).lexically_normal().string();
@@ -31,14 +31,14 @@ std::string PortablePath(const std::string& path) {
   return below;
 }
 
-// Of every path in a text the last name alone.
+// Reduces every path in a text to its last name.
 std::string WithoutFolders(std::string text) {
   static const re2::RE2 folders(R"((?:/|\b[\w.-]+/)(?:[^\s/:;,'"]+/)*)");
   (void)re2::RE2::GlobalReplace(&text, folders, "");
   return text;
 }
 
-// Texts by kind that become "kernel_1", "kernel_2", ... Without a blank, which would end a return type.
+// Texts by kind that become "kernel_1", "kernel_2", ... No blanks, which would end a return type.
 class Numbers {
  public:
   const std::string& Of(const std::string& kind, const std::string& name) {
@@ -49,7 +49,7 @@ class Numbers {
   }
   std::size_t size() const { return numbers_.size(); }
 
-  // A text with every name in it replaced; nothing when it holds none.
+  // A text with every name in it replaced; nothing if it contains none.
   std::string In(std::string text) const {
     std::vector<std::pair<std::string, std::string>> names;  // longest first: one may be a part of another
     for (const auto& [key, number] : numbers_) {
@@ -78,7 +78,7 @@ std::size_t RemoveCubins(Recording& recording, const auto& condition) {
   return std::erase_if(recording.cubins, condition);
 }
 
-// The functions that were measured for a kernel, whose name in the recording ("mma") need not be theirs.
+// The functions that were measured for a kernel, whose name in the recording ("mma") may differ from theirs.
 std::set<std::int64_t> FunctionsOfKernels(const Recording& recording, const KernelPattern& pattern) {
   std::set<std::int64_t> cases;
   for (const Case& entry : recording.cases) {
@@ -109,7 +109,7 @@ std::set<std::int64_t> FunctionsOfKernels(const Recording& recording, const Kern
 // Whether only entries that `is_gone` are left.
 bool IsAllGone(const auto& entries, const auto& is_gone) { return std::ranges::all_of(entries, is_gone); }
 
-// What was sampled or counted of functions that are gone, as one entry for each: without it, the other functions of the
+// What was sampled or counted in functions that are gone, as one entry each: without it, the other functions of the
 // call would take all of its time.
 template <typename Entry>
 void FoldEntries(std::vector<Entry>& entries, auto Entry::*values, const auto& is_gone) {
@@ -123,8 +123,8 @@ void FoldEntries(std::vector<Entry>& entries, auto Entry::*values, const auto& i
   for (auto& [function, entry] : folded) entries.push_back(std::move(entry));
 }
 
-// Takes the code of functions, and their cubins. A call that ran no other function loses its samples and counts; of
-// another one the functions stay as their names and sums. Returns how many.
+// Removes the code of functions, and their cubins. A call that ran no other function loses its samples and counts; in
+// other calls the functions keep their names and sums. Returns how many.
 std::size_t RemoveFunctions(Recording& recording, const auto& condition, std::size_t& cubins) {
   std::set<std::int64_t> functions;
   std::set<std::uint64_t> modules;
@@ -162,13 +162,13 @@ std::size_t RemoveCode(Recording& recording, const std::string& kernels, std::si
         return of_cases.contains(function.id) || pattern.Finds(Demangle(function.name.c_str()));
       },
       cubins);
-  // A copy that was to hold less, and holds everything, would be passed on.
+  // Otherwise a copy that still holds everything would be passed on.
   if (functions == 0 && !kernels.empty()) RefuseKernels(recording, kernels, pattern);
   if (kernels.empty()) cubins += RemoveCubins(recording, [](const Cubin&) { return true; });
   return functions;
 }
 
-// A cubin may hold more than what was sampled of it. One that cannot be read may hold anything.
+// A cubin may contain more than what was sampled. One that cannot be read may contain anything.
 bool HoldsClosedCode(const Cubin& cubin) {
   try {
     return std::ranges::any_of(sass::ReadCubin(cubin.bytes).functions, IsClosedCode, &sass::CubinFunction::name);
@@ -192,7 +192,7 @@ std::size_t RemoveClosedCode(Recording& recording, std::size_t& cubins) {
   return functions;
 }
 
-// Rewrites the paths in cubins. Returns how many cubins were left out, because they hold others.
+// Rewrites the paths in cubins. Returns how many cubins were left out because they contain others.
 std::size_t RemovePathsOfCubins(Recording& recording) {
   return std::erase_if(recording.cubins, [](Cubin& cubin) {
     try {
@@ -223,7 +223,7 @@ void RemovePaths(Recording& recording) {
   }
 }
 
-// "step / torch: mlp": every range of the path by itself, so that the tree stays.
+// "step / torch: mlp": numbers each range of the path by itself, which keeps the tree.
 std::string NumberPath(const std::string& path, Numbers& numbers) {
   constexpr std::string_view kBetween = " / ";
   std::string result;
@@ -236,12 +236,12 @@ std::string NumberPath(const std::string& path, Numbers& numbers) {
   return result;
 }
 
-// Names of functions are in the operands of calls and of addresses of data.
+// Names of functions appear in the operands of calls and of data addresses.
 bool HoldsName(const std::string& operands) {
   return operands.find_first_of("`$") != std::string::npos || operands.find("_Z") != std::string::npos;
 }
 
-// The parameters of a case of a kernel library become p1, p2, ..., in losses too.
+// The parameters of a kernel library's case become p1, p2, ..., in losses too.
 void NumberParameters(Recording& recording, Case& entry) {
   if (!entry.shape || entry.shape->parameters() == nullptr) return;
   std::vector<ShapeParameter> parameters = *entry.shape->parameters();
@@ -265,7 +265,7 @@ std::size_t RemoveNames(Recording& recording) {
     loss.reason = Replaced(loss.reason, recording.device.uuid, "the GPU");
   }
   recording.device.uuid.clear();
-  std::map<std::int64_t, std::string> full_names;  // of the kernel that a case of a program is
+  std::map<std::int64_t, std::string> full_names;  // name of the kernel that a program's case is
   for (Launch& launch : recording.launches) {
     full_names.try_emplace(launch.case_id, launch.kernel_name);
     launch.kernel_name = numbers.Of("kernel", launch.kernel_name);
@@ -279,7 +279,7 @@ std::size_t RemoveNames(Recording& recording) {
     const bool is_class = entry.origin == "program" && full_names.contains(entry.id);
     const std::string number = numbers.Of("kernel", is_class ? full_names[entry.id] : name);
     entry.kernel = number + entry.kernel.substr(configuration);
-    (void)numbers.Of("kernel_name", name);  // losses have it
+    (void)numbers.Of("kernel_name", name);  // for losses
     if (entry.origin != "program" && entry.origin != "ladder") entry.origin = numbers.Of("library", entry.origin);
   }
   for (Verification& verification : recording.verifications) {
@@ -313,8 +313,8 @@ std::size_t RemoveNames(Recording& recording) {
       }
     }
   }
-  recording.source_hashes.clear();  // whoever has the file would know it by them
-  // A loss of counters names a metric; another one may name anything.
+  recording.source_hashes.clear();  // the hashes would identify the file to anyone who has it
+  // A loss of counters names a metric; any other may name anything.
   for (DataLoss& loss : recording.losses) {
     if (!loss.kind.starts_with("metric_")) loss.subject = numbers.In(std::move(loss.subject));
     if (const std::string reason = numbers.In(loss.reason); !reason.empty()) loss.reason = reason;
@@ -325,8 +325,8 @@ std::size_t RemoveNames(Recording& recording) {
 }  // namespace
 
 bool IsClosedCode(const std::string& function) {
-  // Names of the libraries, and those that they give to kernels made by generators. CUTLASS itself is open; kernels
-  // named after a configuration of it ("cutlass_80_tensorop_...") are the libraries'.
+  // Names of the libraries, and those that they give to generated kernels. CUTLASS itself is open; kernels named after
+  // a configuration of it ("cutlass_80_tensorop_...") are the libraries'.
   static const re2::RE2 closed(
       R"((?:\b|\d)(?:cublas|cudnn|cusolver|cusparse|cufft|cutensor|tensorrt|myelin|nvjet_|gemmSN|gemmNS|gemv2[TN]|)"
       R"(gemvNSP|gemmk1|splitKreduce|implicit_convolve|cutlass(?:\dx)?_(?:sm)?\d+_(?:wmma_)?(?:simt|tensorop)|)"

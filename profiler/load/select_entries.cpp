@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kNested = " / ";
 
-/// Whether a loss concerns a call that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. A
+/// Whether a loss concerns a call that the report does not show: "mma@1,8,512,64/pv" for another kernel or shape. A
 /// subject without '@' concerns all calls.
 bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels, const std::set<Shape>& shapes) {
   const std::size_t at = loss.subject.find('@');
@@ -26,14 +26,14 @@ bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
          (!shapes.empty() && std::ranges::none_of(shapes, [&](const auto& s) { return s.ToString() == shape; }));
 }
 
-/// Whether a layer is another or nested in it.
+/// Whether a layer is the same as another, or nested in it.
 bool IsIn(const std::string& layer, const std::string& around) {
   return layer.starts_with(around) &&
          (layer.size() == around.size() || layer.compare(around.size(), kNested.size(), kNested) == 0);
 }
 
-/// The ranges that selection.nvtx_pattern finds. Leaves only their kernels in the profile, unless all are wanted.
-/// Throws Error: it finds none.
+/// The ranges that match selection.nvtx_pattern. Leaves only their kernels in the profile, unless all are wanted.
+/// Throws Error: none match.
 std::set<std::string> FindRanges(const std::string& path, const EntrySelection& selection, Profile& profile) {
   const KernelPattern pattern(selection.nvtx_pattern, "--nvtx");
   std::set<std::string> paths;

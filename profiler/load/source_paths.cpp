@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The path of a file below the git work tree that holds it; as it was where none does.
+// The path of a file relative to its git work tree; unchanged if there is none.
 std::string BelowWorkTree(const std::string& file) {
   const fs::path path = fs::path(file).lexically_normal();
   std::error_code ignored;

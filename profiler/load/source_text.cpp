@@ -65,13 +65,13 @@ bool IsBelow(const std::filesystem::path& file, const std::filesystem::path& fol
   return std::ranges::mismatch(folder, file).in1 == folder.end();
 }
 
-/// A place where a file may be: `file` is opened below `folder` alone.
+/// A possible location of a file: `file` is opened only below `folder`.
 struct Place {
   std::string folder;
   std::string file;
 };
 
-// The path of the recording first, then its ends. Without a recorded content, the end of a path names any file.
+// The recorded path first, then its ends. Without a recorded hash, the end of a path could name any file.
 std::vector<Place> PlacesOf(const std::string& file, const SourceSearch& search) {
   std::vector<Place> places;
   for (const auto& [old, now] : search.moved) {
@@ -86,7 +86,7 @@ std::vector<Place> PlacesOf(const std::string& file, const SourceSearch& search)
   return places;
 }
 
-// `file` is as the recording names it.
+// `file` is the name in the recording.
 SourceText ReadAt(const Place& place, const std::string& file, const SourceSearch& search) {
   SourceText source;
   source.file = file;

@@ -4,7 +4,7 @@
 
 namespace fa_profile {
 
-// How the rows of both catalogues name polarity and stability.
+// Short names for polarity and stability in the rows of both catalogues.
 inline constexpr auto kHigher = Polarity::kHigherIsBetter;
 inline constexpr auto kLower = Polarity::kLowerIsBetter;
 inline constexpr auto kNeutral = Polarity::kNeutral;

@@ -12,7 +12,7 @@
 namespace fa_profile {
 namespace {
 
-// Where in the totals a number is, for the error.
+// The location of a number in the totals, for the error.
 class Place {
  public:
   explicit Place(double most) : most_(most) {}

@@ -15,10 +15,12 @@ namespace fa_profile {
 namespace {
 
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
-constexpr std::string_view kInternal = "_INTERNAL_";  // nvcc's scope of a file's own functions, with a hash of the file
+constexpr std::string_view kInternal = "_INTERNAL_";  // nvcc's scope for a file's own functions, with a hash of the
+                                                      // file
 
-// Behind the bracket that closes the one at `open`; the end of the text when none does. '<' and '>' may also compare:
-// '>' closes only a '<' that no other bracket was opened after, and another bracket closes over a '<' that is open.
+// The position after the bracket that closes the one at `open`; the end of the text if none does. '<' and '>' may also
+// compare: '>' only closes a '<' after which no other bracket was opened, and another bracket may close while a '<' is
+// open.
 std::size_t Behind(std::string_view text, std::size_t open) {
   static constexpr std::string_view kOpening = "(<[{";
   static constexpr std::string_view kClosing = ")>]}";
@@ -34,7 +36,7 @@ std::size_t Behind(std::string_view text, std::size_t open) {
   return text.size();
 }
 
-// Behind the operator's name that begins at `start`, which "operator" does.
+// The position after the operator name that begins at `start` with "operator".
 std::size_t BehindOperator(std::string_view text, std::size_t start) {
   static constexpr std::string_view kSymbols[] = {
       "<=>", "<<=", ">>=", "->*", "()", "[]", "->", "<<", ">>", "<=", ">=", "==", "!=",
@@ -52,9 +54,9 @@ std::size_t BehindOperator(std::string_view text, std::size_t start) {
 
 // A function in its demangled name.
 struct FoundName {
-  std::size_t start = 0;      // of the name itself
-  std::size_t arguments = 0;  // of its template
-  std::size_t end = 0;        // of the name itself with them
+  std::size_t start = 0;      // start of the name itself
+  std::size_t arguments = 0;  // start of its template arguments
+  std::size_t end = 0;        // end of the name itself including them
   std::string path;           // with its scopes, without arguments of any kind
   bool has_spaces = false;
   bool has_parameters = false;
@@ -87,7 +89,7 @@ class NameReader {
     } else if (rest.starts_with("::")) {
       EndScope();
     } else if (rest[0] == ' ') {
-      found_.path.clear();  // it was of the return type
+      found_.path.clear();  // the path so far was the return type's
       found_.has_spaces = true;
       BeginName(at_ + 1);
     } else {
@@ -116,7 +118,7 @@ class NameReader {
     if (found_.path.ends_with(' ')) found_.path.pop_back();
   }
 
-  // The function's own, or those of a function in which the name is local.
+  // Reads the function's own parameters, or those of a function in which the name is local.
   void ReadParameters() {
     std::size_t behind = Behind(text_, at_);
     if (text_.substr(behind).starts_with(" const::")) behind += 6;
@@ -189,7 +191,7 @@ std::string ShortName(const std::string& demangled, std::size_t most) {
       continue;
     }
     ++i;
-    // The function that a lambda is in tells more than the lambda.
+    // The function that contains a lambda says more than the lambda.
     if (name.compare(i + 1, 7, "{lambda") == 0) {
       text += "::";
     } else if (text.ends_with(kAnonymous)) {

@@ -10,7 +10,7 @@
 namespace fa_profile {
 namespace {
 
-constexpr int kDeepestTakenApart = 32;  // of arguments that are taken apart; what is deeper is compared as text
+constexpr int kDeepestTakenApart = 32;  // nesting of arguments that are split; deeper ones are compared as text
 
 /// A type or value, and its template arguments.
 struct Node {
@@ -24,7 +24,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-/// "half_t" of "cutlass::half_t", "1" of "(bool)1"; a scope in brackets is left alone.
+/// "half_t" for "cutlass::half_t", "1" for "(bool)1"; a scope in brackets is left alone.
 std::string WithoutNamespaces(std::string_view text) {
   const std::size_t cast = text.starts_with('(') ? text.find(')') : std::string_view::npos;
   if (cast != std::string_view::npos && cast + 1 < text.size() && text[cast + 1] != ':') text.remove_prefix(cast + 1);
@@ -59,7 +59,7 @@ std::string TextOf(const Node& node) {
   return node.arguments.empty() ? text : text + ">";
 }
 
-/// Without the templates whose name tells nothing: CUTLASS' and FlashAttention's shells around the kernel's own class.
+/// Skips templates whose name says nothing: CUTLASS' and FlashAttention's shells around the kernel's own class.
 const Node* Unwrapped(const Node* node) {
   const auto is_wrapper = [](const std::string& head) {
     return head == "device_kernel" || head == "Kernel" || head == "Kernel2" || head.starts_with("enable_sm");
@@ -70,7 +70,7 @@ const Node* Unwrapped(const Node* node) {
   return node;
 }
 
-using Texts = std::vector<std::string>;  // one for each kernel
+using Texts = std::vector<std::string>;  // one per kernel
 
 /// Adds the arguments in which nodes differ.
 void AddDifferences(const std::vector<const Node*>& nodes, std::vector<Texts>& differences) {

@@ -15,7 +15,7 @@ constexpr std::string_view kPerKernel = "gpu kernel";
 constexpr std::string_view kPerPhase = "gpu kernel phase";
 
 // Counters rather than ratios: a fleet must sum before it divides. Each recording is added once. It times many calls
-// (launches) and takes the counters of one (profiled launches): divide a sum by the count of its kind.
+// (launches) and takes the counters of one (profiled launches): divide a sum by the matching count.
 constexpr ExportedMetric kTable[] = {
     // What was run, and how long it took.
     {"faprof_kernel_launches_total", kCounter, "count", kPerCase,
@@ -53,7 +53,7 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_dram_bytes_total", kCounter, "bytes", kPerKernel, "Bytes read from and written to device memory.",
      "dram_bytes"},
 
-    // How the kernel was built and launched, and what it reached: of its costliest shape in the newest recording.
+    // How the kernel was built and launched, and what it reached: for its costliest shape in the newest recording.
     {"faprof_kernel_registers", kGauge, "registers", kPerKernel, "Registers per thread of the longest launch.",
      "registers_per_thread"},
     {"faprof_kernel_spill_bytes", kGauge, "bytes", kPerKernel,

@@ -19,7 +19,7 @@ constexpr DeviceCount kDeviceCounts[] = {
     {"sm_cycles", &DeviceCounts::sm_cycles},       {"fp64_cycles", &DeviceCounts::fp64_cycles},
     {"l2_sectors", &DeviceCounts::l2_sectors},     {"dram_sectors", &DeviceCounts::dram_sectors}};
 
-// With so many significant digits.
+// Formats with this many significant digits.
 std::string Digits(int digits, double value) {
   std::array<char, 40> text{};
   (void)std::snprintf(text.data(), text.size(), "%.*g", digits, value);
@@ -74,7 +74,7 @@ std::string Describe(const Judgement& judgement) {
   }
   std::string text = "certified: " + Microseconds(CallNs(judgement).value_or(0.0)) + " a call, " +
                      std::to_string(judgement.wrong_calls) + " of " + std::to_string(judgement.calls) + " calls wrong";
-  // Of no error in n trials: 1 - 0.05^(1/n), which is 3/n.
+  // For no error in n trials: 1 - 0.05^(1/n), which is 3/n.
   if (judgement.wrong_calls == 0 && judgement.calls > 0) {
     const double most = 1.0 - std::pow(0.05, 1.0 / static_cast<double>(judgement.calls));
     text += " (95 %: under " + Digits(2, 100.0 * most) + " %)";
@@ -89,9 +89,9 @@ std::string Describe(const Judgement& judgement) {
 }
 
 std::string WhyNotAsCertified(const Judgement& judgement, const MeasuredCall& measured) {
-  constexpr double kPart = 0.9;               // clocks, and what L2 keeps of one set of tensors
+  constexpr double kPart = 0.9;               // margin for clocks, and for what L2 keeps of one set of tensors
   constexpr double kGapNs = 3000;             // between two graphs
-  constexpr double kLeastInstructions = 0.5;  // of other inputs, and in waiting loops, the number differs
+  constexpr double kLeastInstructions = 0.5;  // with other inputs, and in waiting loops, the number differs
   constexpr const char* kOtherwise = ": the library behaves otherwise where it is measured";
   const std::optional<double> certified_ns = CallNs(judgement);
   if (judgement.verdict != Verdict::kCertified || !certified_ns) return {};

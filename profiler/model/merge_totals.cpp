@@ -30,7 +30,7 @@ std::string Slot(const std::string& wanted, const std::map<std::string, Value>& 
   return kOtherLabel;
 }
 
-// A phase without sums in its name has its share in "other", too.
+// A phase name without sums has its share in "other", too.
 void DescribePhases(KernelTotals& into, const KernelTotals& from) {
   for (const auto& [bucket, shape] : from.shapes) {
     if (shape.phase_ratios.empty()) continue;
@@ -42,7 +42,7 @@ void DescribePhases(KernelTotals& into, const KernelTotals& from) {
   }
 }
 
-// "other" is many kernels: it has sums, and no gauges.
+// "other" stands for many kernels: it has sums, but no gauges.
 void Describe(KernelTotals& into, const KernelTotals& from) {
   into.gauges = from.gauges;
   DescribePhases(into, from);
@@ -73,7 +73,7 @@ void SetToZero(KernelTotals& kernel) {
   for (const auto& sum : kKernelSums) set(kernel.*sum.value);
 }
 
-// Which series the page has of a kernel's sums: equal for two kernels with the same ones.
+// The series that the page has for a kernel's sums: equal for two kernels with the same ones.
 KernelTotals SeriesOf(const KernelTotals& kernel) {
   KernelTotals series;
   series.shapes = kernel.shapes;
@@ -88,7 +88,7 @@ KernelTotals SeriesOf(const KernelTotals& kernel) {
   return series;
 }
 
-// From now on the page shows `counted` with the sums that it showed until now: those that are held, or those `before`.
+// From now on the page shows `counted` with the sums that it showed until now: the held ones, or those `before`.
 void Hold(KernelTotals& held, const KernelTotals& before, const KernelTotals& counted, bool is_held) {
   const KernelTotals shown = is_held ? held : before;
   double none_folded = 0;
@@ -101,7 +101,7 @@ bool IsHeld(const PageHistory& history, int gpu, const std::string& kernel) {
   return history.held != nullptr && FindKernel(*history.held, gpu, kernel) != nullptr;
 }
 
-// The kernel that is idle for longest of those that `choose`; null: none.
+// The kernel idle for longest among those that `choose` accepts; null: none.
 template <typename Choose>
 std::pair<const std::string, KernelTotals>* Oldest(std::map<std::string, KernelTotals>& kernels, const Choose& choose) {
   std::pair<const std::string, KernelTotals>* oldest = nullptr;

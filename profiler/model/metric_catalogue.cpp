@@ -20,7 +20,7 @@ constexpr std::string_view kLaunchRecord = "CUPTI activity API, kernel record";
 constexpr std::string_view kPaper = "FlashAttention papers: 4 B H D FLOPs per score, over measured time";
 constexpr std::string_view kOurs = "fa-profile, docs/metrics.md";
 
-/// Text that formulas are put together from at compile time.
+/// Text from which formulas are put together at compile time.
 template <std::size_t kSize>
 struct Piece {
   constexpr Piece() = default;
@@ -45,8 +45,8 @@ constexpr auto operator+(const char (&a)[kA], const Piece<kB>& b) {
   return Piece(a) + b;
 }
 
-// What the rooflines are made of. GH100 counts tensor work by the type of the operands. Other chips count it by the
-// types of operands and result.
+// The basis of the rooflines. GH100 counts tensor work by the type of the operands. Other chips count it by the types
+// of operands and result.
 constexpr Piece kTensorWork =
     "sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
     "sm__ops_path_tensor_src_tf32_dst_fp32.sum";
@@ -63,7 +63,7 @@ constexpr Piece kTensorPeakByResult =
 constexpr Piece kDramPeak = "dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second";
 constexpr Piece kFp32Peak =
     "2 * sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained * sm__cycles_elapsed.avg.per_second";
-// A cycle of the writeback moves 128 bytes; GA100 and AD104 count those of shared memory elsewhere.
+// A writeback cycle moves 128 bytes; GA100 and AD104 count those of shared memory elsewhere.
 constexpr Piece kL1Peak =
     "128 * l1tex__lsu_writeback_active_mem_lgds.sum.peak_sustained * l1tex__cycles_elapsed.avg.per_second | "
     "128 * l1tex__lsu_writeback_active_mem_lg.sum.peak_sustained * l1tex__cycles_elapsed.avg.per_second";
@@ -99,7 +99,7 @@ template <std::size_t kRow>
 constexpr auto kStalledOrTriage = kStalled<kRow> + " | SM_C.TriageCompute.smsp__warps_issue_stalled_" + kReason<kRow> +
                                   ".sum / TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum";
 
-/// The row of a stall reason: what share of the warp-cycles was spent in it.
+/// A stall reason's row: the share of the warp-cycles that was spent in it.
 template <std::size_t kRow>
 constexpr CatalogueMetric Stall() {
   constexpr StallReason kStall = kStallReasons[kRow];

@@ -14,7 +14,7 @@ enum Column : std::size_t { kGa100, kAd104, kGh100, kGb100, kColumns };
 
 struct Row {
   std::string_view metric;
-  std::string_view holders[kColumns];  // letters of the sets and groups that hold it, per chip
+  std::string_view holders[kColumns];  // letters of the sets and groups that contain it, per chip
 };
 
 constexpr Row kSetTable[] = {
@@ -80,7 +80,7 @@ constexpr std::array kPhasesGa100 = {
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
 };
-// On Ada Nsight Compute reads tensor use from the counters called "_v2".
+// On Ada, Nsight Compute reads tensor use from the counters called "_v2".
 constexpr std::array kPhasesAd104 = {
     "gpu__time_duration.sum",
     "gpc__cycles_elapsed.max",
@@ -100,7 +100,7 @@ constexpr std::array kPhasesAd104 = {
 };
 
 struct Omission {
-  std::string_view pattern;  // of a whole name; "*" stands for anything and may end or begin it
+  std::string_view pattern;  // for a whole name; "*" stands for anything and may be at its start or end
   std::string_view reason;
 };
 

@@ -11,8 +11,8 @@ constexpr std::string_view kSass = "CUPTI SASS metrics, per instruction";
 constexpr std::string_view kOpcodes = "CUPTI SASS metrics, per instruction, times what its opcode does";
 constexpr std::string_view kThroughput = "CUDA C++ Programming Guide, arithmetic instructions: 16 a cycle and SM";
 
-// What is a share of the kernel is held against `kernel.`, the sum over all phases, so that the shares of a table add
-// up to 1. Counts are of one call; a phase whose instructions never executed has 0, for its instructions were counted.
+// Shares of the kernel are relative to `kernel.`, the sum over all phases, so that the shares in a table add up to 1.
+// Counts are for one call; a phase whose instructions never executed has 0, because its instructions were counted.
 constexpr CatalogueMetric kPhaseCatalogue[] = {
     // Time.
     {"phase_time_ratio", "time share", "ratio", kNeutral, kNoisy, "time.samples / kernel.time.samples", kSamples,

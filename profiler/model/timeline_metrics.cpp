@@ -6,7 +6,7 @@
 namespace fa_profile {
 namespace {
 
-// Of GH100's groups of counters for compute: those of a group share a pass. Other chips lack some of the names (GB100
+// From GH100's groups of counters for compute: those in a group share a pass. Other chips lack some of the names (GB100
 // those of DRAM), and a group without any is a DataLoss.
 constexpr TimelineMetric kTimelineMetrics[] = {
     {"sm_active", "SMs active", "TPC.TriageCompute.sm__cycles_active.avg.pct_of_peak_sustained_elapsed", "TPC"},

@@ -243,7 +243,7 @@ class Kernel:
         return named
 
     def contract(self):
-        """What says when the kernel is correct, as text: its hash tells whether two files agree."""
+        """Defines when the kernel is correct, as text: its hash shows whether two files agree."""
         return json.dumps(
             [
                 self.tolerance,
@@ -347,7 +347,7 @@ class Mismatch(Exception):
 
 
 def require_tensors(outputs):
-    """None beside a tensor is an output that the kernel does not have."""
+    """None among tensors is an output that the kernel does not have."""
     others = [one for _, one in outputs if not torch.is_tensor(one)]
     if len(others) < len(outputs) and all(one is None for one in others):
         return
@@ -413,7 +413,7 @@ def place(index, shape):
 
 
 class Totals:
-    """What the comparisons of a case found."""
+    """The results of a case's comparisons."""
 
     def __init__(self):
         self.draws_passed = 0
@@ -455,7 +455,7 @@ class Totals:
         error = torch.where(torch.isfinite(error), error, zero + sys.float_info.max)
         allowed = zero + 0.5 if tolerance is None else tolerance[1] * want.abs() + tolerance[0]
         allowed = torch.where(torch.isfinite(want), allowed, zero)
-        # Where nothing is allowed, any error is too large.
+        # If no error is allowed, any is too large.
         ratio = torch.where(error == 0, zero, error / torch.where(allowed > 0, allowed, zero + sys.float_info.min))
         largest = float(ratio.max().item())
         self.max_abs_error = max(self.max_abs_error, float(error.max().item()))
@@ -473,7 +473,7 @@ def first(flags):
 
 
 class KernelFailed(Exception):
-    """The kernel raised; its text says what."""
+    """The kernel raised; the text says what."""
 
 
 @contextlib.contextmanager
@@ -518,7 +518,7 @@ def verify_draw(kernel, case, seed, sizes, totals):
 
 def verify_case(kernel, case, draws, seed):
     totals = Totals()
-    # The first call teaches the sizes of the outputs; Triton compiles and tunes in it.
+    # The first call shows the sizes of the outputs; Triton compiles and tunes in it.
     sizes = []
     error = ""
     done = 0
@@ -565,7 +565,7 @@ def verify(kernel, options, answers):
 
 
 def capture(call, repeats):
-    """A CUDA graph of so many calls."""
+    """A CUDA graph of this many calls."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):

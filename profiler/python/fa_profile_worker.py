@@ -31,7 +31,7 @@ LONGEST_MESSAGE = 128 << 10
 FIRST_SEED = 1
 MOST_KEPT_DRAWS = 16  # a round of the judge has as many sets at most
 MOST_RANK = 12
-# Of number_format.h.
+# From number_format.h.
 FORMATS = {
     "float32": 1, "float16": 2, "bfloat16": 3, "float8_e4m3fn": 4, "float8_e5m2": 5, "int8": 6, "int32": 7,
     "float64": 8, "int64": 9, "int16": 10, "uint8": 11, "bool": 11,
@@ -57,7 +57,7 @@ def call_driver(name, *arguments):
 
 
 def export_memory(address):
-    """The handle of the allocation in which the address is, and the offset in it."""
+    """The handle of the allocation that contains the address, and the offset in it."""
     base, size, handle = ctypes.c_uint64(), ctypes.c_size_t(), Handle()
     call_driver("cuMemGetAddressRange_v2", ctypes.byref(base), ctypes.byref(size), ctypes.c_uint64(address))
     call_driver("cuIpcGetMemHandle", ctypes.byref(handle), base)
@@ -101,7 +101,7 @@ def tensor_json(name, format_number, role, shape, draw, tolerance):
 
 
 def mostly_fp32(tensors):
-    """A small tensor of another type does not make it a kernel of mixed precision."""
+    """One small tensor of another type does not make a mixed-precision kernel."""
     elements = sum(one.numel() for one in tensors)
     fp32 = sum(one.numel() for one in tensors if type_name(one) == "float32")
     return elements > 0 and 3 * fp32 >= 2 * elements
@@ -112,7 +112,7 @@ def layouts_of(tensors):
 
 
 def argument_of(output, inputs, name):
-    """The number of the argument that the output is; -1: none."""
+    """The number of the argument that is this output; -1: none."""
     start = output.data_ptr()
     for number, one in enumerate(inputs):
         if not one.data_ptr() <= start < one.data_ptr() + bytes_of(one):
@@ -207,7 +207,7 @@ class Server:
         return self.draws[seed]
 
     def require_equal_rest(self, made):
-        """A graph keeps numbers and tensors of the CPU as they were when it was captured."""
+        """A graph keeps CPU numbers and tensors as they were at its capture."""
 
         def rest(arguments):
             leaves = flat(list(arguments[0]), "argument") + flat(arguments[1], "argument")
@@ -232,7 +232,7 @@ class Server:
         return {"handle": handle, "offset": offset}
 
     def rounded(self, tensor, bits):
-        """To so many bits after the first; fp32 has 23."""
+        """Rounds to this many bits after the first; fp32 has 23."""
         if bits == 0 or type_name(tensor) != "float32":
             return tensor
         unit = 1 << (23 - bits)
@@ -350,7 +350,7 @@ class Server:
         return {"handle": handle, "offset": offset, "strides": list(tensor.stride())}
 
     def views(self, outputs):
-        """Of one call; null for those that are arguments: the judge has their memory."""
+        """For one call; null for outputs that are arguments: the judge has their memory."""
         addresses = {one.data_ptr() for arguments in self.sets for one in self.tensors_of(arguments)}
         return [None if one.data_ptr() in addresses else self.view(one) for _, one in outputs]
 
@@ -432,7 +432,7 @@ def serve(server, channel):
 
 
 def close_memory():
-    """Of the referee, which alone has the shared memory: the worker is a process of the same user."""
+    """For the referee, the only one with the shared memory: the worker is a process of the same user."""
     PR_SET_DUMPABLE = 4
     try:
         os.fstat(SHARED)

@@ -14,14 +14,14 @@
 namespace fa_profile::python {
 namespace {
 
-// Launches of a part that a recording holds: they tell configurations and how many there are.
+// Most launches of a part in a recording: they show configurations and their number.
 constexpr std::int64_t kMostLaunches = 1000;
 
-/// A kernel of a call: a launch class of the process that made the calls.
+/// A kernel in a call: a launch class of the process that made the calls.
 struct CallKernel {
   std::int64_t case_id = 0;   // in the program's recording
   std::string part;           // empty: the only launch of the call
-  std::int64_t launches = 0;  // of a call
+  std::int64_t launches = 0;  // per call
 };
 
 struct CallKernels {
@@ -81,7 +81,7 @@ bool Adds(std::string_view metric) {
                              [&](std::string_view rollup) { return metric.ends_with(rollup); });
 }
 
-// Losses of a program that a recording of calls does not have: it is not about every launch of a process.
+// Losses of a program that do not apply to a recording of calls: it is not about every launch in a process.
 bool IsOfWatching(const DataLoss& loss) {
   return loss.kind == "launch_not_watched" || loss.kind == "activity_without_times" ||
          loss.kind == "nvtx_range_not_recorded";
@@ -121,8 +121,8 @@ class KernelRecording {
   Recording result_;
   std::string origin_;
   std::int64_t last_id_ = 0;
-  std::map<std::pair<std::uint64_t, std::string>, std::int64_t> functions_;  // new id, by cubin and name
-  std::map<std::int64_t, std::int64_t> function_ids_;                        // new, by those of the present program
+  std::map<std::pair<std::uint64_t, std::string>, std::int64_t> functions_;  // new ids, by cubin and name
+  std::map<std::int64_t, std::int64_t> function_ids_;                        // new ids, by those in the current program
 };
 
 void KernelRecording::Add(MeasuredCase measured) {
@@ -220,7 +220,7 @@ void KernelRecording::AddSamples(std::int64_t id, const Recording& program, cons
   std::map<PcKey, std::map<std::string, std::uint64_t>> sums;
   for (const PcSampling& sampling : program.samplings) {
     if (std::ranges::find(call.kernels, sampling.case_id, &CallKernel::case_id) == call.kernels.end()) continue;
-    all.period_cycles = sampling.period_cycles;  // the same in a process
+    all.period_cycles = sampling.period_cycles;  // the same within a process
     all.total_samples += sampling.total_samples;
     all.dropped_samples += sampling.dropped_samples;
     for (const PcSample& sample : sampling.samples)

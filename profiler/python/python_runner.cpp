@@ -74,7 +74,7 @@ PythonTiming ReadTiming(const JsonNode& node) {
   return result;
 }
 
-// The lines of an answer that were written whole.
+// The complete lines of an answer.
 std::vector<std::string> WholeLines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
@@ -137,12 +137,12 @@ std::string Describe(const PythonVerification& result) {
   return result.worst.empty() ? text : text + ": " + result.worst;
 }
 
-/// The answers of one process.
+/// The answers from one process.
 struct PythonRunner::Reply {
   bool loaded = false;                  // the file was imported
-  bool done = false;                    // all was answered that this process could
+  bool done = false;                    // everything that this process could answer was answered
   std::vector<nlohmann::json> answers;  // the others
-  std::string how;                      // the process ended
+  std::string how;                      // how the process ended
 
   void TakeFile(const std::string& path) {
     std::error_code ignored;

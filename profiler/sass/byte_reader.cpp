@@ -70,7 +70,7 @@ std::int64_t ByteReader::Sleb128() {
 std::string_view ByteReader::Text() {
   const auto rest = bytes_.subspan(position_);
   const auto size = static_cast<std::size_t>(std::find(rest.begin(), rest.end(), 0) - rest.begin());
-  const auto text = Bytes(size + 1);  // one past the end where the zero is missing
+  const auto text = Bytes(size + 1);  // one past the end if the zero is missing
   return {reinterpret_cast<const char*>(text.data()), size};
 }
 

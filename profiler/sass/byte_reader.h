@@ -15,11 +15,11 @@ inline std::string_view Text(std::span<const std::uint8_t> bytes) {
 /// "0x1f"
 std::string Hex(std::uint64_t value);
 
-/// Fills `buffer` with the bytes of an open file from `offset` on; their number, less than its size where the file
-/// ends. Throws Error that names `path`.
+/// Fills `buffer` with the bytes of an open file from `offset` on; returns their number, less than the buffer's size at
+/// the end of the file. Throws Error that names `path`.
 std::size_t ReadAt(int fd, const std::string& path, std::uint64_t offset, std::span<char> buffer);
 
-/// Reads little-endian values off bytes from anywhere. Reading past the end throws an Error: the cubin is damaged.
+/// Reads little-endian values from untrusted bytes. Reading past the end throws an Error: the cubin is damaged.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -34,7 +34,7 @@ class ByteReader {
   std::int64_t Sleb128();
   /// Text to the next zero byte, which is skipped.
   std::string_view Text();
-  /// The next `size` bytes as a reader of their own.
+  /// The next `size` bytes as a separate reader.
   ByteReader Take(std::uint64_t size);
 
  private:

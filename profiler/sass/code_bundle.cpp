@@ -24,7 +24,7 @@ class ByteWriter {
   void Put(std::size_t at, std::uint64_t value, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) bytes_[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
   }
-  /// Where they begin, at a multiple of `alignment`.
+  /// Returns where they begin, at a multiple of `alignment`.
   std::size_t Append(std::span<const std::uint8_t> bytes, std::size_t alignment) {
     bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
     const std::size_t at = bytes_.size();
@@ -54,7 +54,7 @@ std::span<const std::uint8_t> Bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-/// Appends a name to a string table; where it begins.
+/// Appends a name to a string table; returns where it begins.
 std::uint64_t AddName(std::string& table, const std::string& name) {
   const std::size_t at = table.size();
   table += name;

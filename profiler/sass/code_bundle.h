@@ -10,8 +10,8 @@
 
 namespace fa_profile::sass {
 
-/// Functions of several cubins as one cubin, to be disassembled together: nvdisasm takes longer to start than to read
-/// most cubins. It holds their code alone.
+/// Functions from several cubins as one cubin, to be disassembled together: nvdisasm takes longer to start than to read
+/// most cubins. It contains only their code.
 ///
 /// Only functions of linked cubins for one architecture and layout fit, and none that calls code outside itself by
 /// name: such calls would lose their names.
@@ -19,11 +19,11 @@ class CodeBundle {
  public:
   /// Whether the function fits. `cubin`: the bytes that `elf` was read from.
   bool Fits(std::span<const std::uint8_t> cubin, const ElfFile& elf, const ElfFile::Symbol& function) const;
-  /// Adds one that fits. Its bytes must outlive the bundle.
+  /// Adds a function that fits. Its bytes must outlive the bundle.
   void Add(std::span<const std::uint8_t> cubin, const ElfFile& elf, const ElfFile::Symbol& function);
 
   std::vector<std::uint8_t> ToElf() const;
-  /// The how-many-eth that was added has this name in ToElf(). Nothing for other names.
+  /// Index, in the order added, of the function with this name in ToElf(). Nothing for other names.
   std::optional<std::size_t> IndexOf(std::string_view name) const;
 
  private:
@@ -33,7 +33,7 @@ class CodeBundle {
     std::uint64_t flags = 0;
     std::uint32_t info = 0;
   };
-  std::vector<std::uint8_t> header_;  // of the first cubin
+  std::vector<std::uint8_t> header_;  // the first cubin's
   std::vector<Function> functions_;
 };
 

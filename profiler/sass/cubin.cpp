@@ -13,7 +13,7 @@
 namespace fa_profile::sass {
 namespace {
 
-// Attributes of .nv.info, as NVIDIA's tools name them (cuobjdump -elf prints them).
+// Attributes of .nv.info, with the names from NVIDIA's tools (cuobjdump -elf prints them).
 constexpr std::uint8_t kMaxThreads = 0x05;
 constexpr std::uint8_t kExternals = 0x0f;
 constexpr std::uint8_t kRequiredThreads = 0x10;
@@ -21,7 +21,7 @@ constexpr std::uint8_t kFrameSize = 0x11;
 constexpr std::uint8_t kRegisterCount = 0x2f;
 constexpr std::uint8_t kBarrierCount = 0x4c;
 
-// .nv.info, the one of the whole cubin: pairs of symbol index and value.
+// Reads .nv.info, the one for the whole cubin: pairs of symbol index and value.
 std::map<std::uint32_t, std::uint32_t> ReadPerSymbol(const std::vector<Attribute>& attributes, std::uint8_t id) {
   std::map<std::uint32_t, std::uint32_t> values;
   for (Attribute attribute : attributes) {
@@ -53,9 +53,9 @@ std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::
   return names;
 }
 
-// The sections of data that a function's code may read, by name. They are part of the code: literals that ptxas moved
-// out, tables of jumps and addresses, and the initial values of __constant__ and __device__ variables. Those of the
-// module count for all of its functions: it is unknown which of them reads what. Bank 0 holds a launch's parameters.
+// The data sections that a function's code may read, by name. They are part of the code: literals that ptxas moved out,
+// tables of jumps and addresses, and the initial values of __constant__ and __device__ variables. The module's count
+// for all of its functions: it is unknown which function reads which. Bank 0 holds a launch's parameters.
 std::map<std::string_view, std::span<const std::uint8_t>> ReadableData(const ElfFile& elf, std::string_view function) {
   constexpr std::string_view kBank = ".nv.constant";
   std::map<std::string_view, std::span<const std::uint8_t>> data;
@@ -74,7 +74,7 @@ std::map<std::string_view, std::span<const std::uint8_t>> ReadableData(const Elf
   return data;
 }
 
-// Linked code for sm_90 and later counts the 1 KiB that the system keeps at the start of each block's shared memory.
+// Linked code for sm_90 and later includes the 1 KiB that the system keeps at the start of each block's shared memory.
 std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* section) {
   constexpr std::int64_t kReservedBytes = 1024;
   if (section == nullptr) return 0;
@@ -82,8 +82,8 @@ std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* sect
   return elf.is_linked && elf.sm >= 90 && size >= kReservedBytes ? size - kReservedBytes : size;
 }
 
-// The encoding of instructions from Volta to Blackwell, as nvdisasm -hex shows it: 16 bytes; bits 0 to 8 are
-// the opcode, 12 to 15 the predicate, and of MUFU 74 to 77 the function.
+// The encoding of instructions from Volta to Blackwell, as shown by nvdisasm -hex: 16 bytes; bits 0 to 8 are the
+// opcode, 12 to 15 the predicate, and in MUFU 74 to 77 the function.
 void ReadInstructions(int sm, std::span<const std::uint8_t> code, CubinFunction& function) {
   constexpr int kFirstSm = 70;
   constexpr int kLastSm = 129;
@@ -139,8 +139,8 @@ CubinInfo ReadCubin(std::span<const std::uint8_t> cubin) {
   info.sm = elf.sm;
   const auto* lines = elf.Find(".debug_line");
   info.has_line_information = lines != nullptr && !lines->bytes.empty();
-  // Where a debugger finds variables in registers. ptxas -g writes it, which nvcc -G passes; -lineinfo does not, nor
-  // does -G with -dopt on, which optimises.
+  // Tells debuggers which registers hold variables. Written by ptxas -g, which nvcc -G passes; not by -lineinfo, nor by
+  // -G with -dopt on, which optimises.
   info.is_device_debug = elf.Find(".nv_debug_info_reg_sass") != nullptr;
 
   const std::vector<Attribute> attributes = ReadAttributes(elf.Find(".nv.info"));
@@ -154,7 +154,7 @@ CubinInfo ReadCubin(std::span<const std::uint8_t> cubin) {
     if (const auto found = registers.find(i); found != registers.end()) {
       function.registers_per_thread = static_cast<int>(found->second);
     } else if (symbol.is_kernel && text.info >> 24 != 0) {
-      function.registers_per_thread = static_cast<int>(text.info >> 24);  // cubins before CUDA 13 hold it here too
+      function.registers_per_thread = static_cast<int>(text.info >> 24);  // cubins before CUDA 13 also have it here
     }
     if (const auto found = frames.find(i); found != frames.end()) function.stack_frame_bytes = found->second;
     info.functions.push_back(std::move(function));

@@ -8,12 +8,12 @@
 
 namespace fa_profile::sass {
 
-/// Where the CUDA toolkit's program `name` is: `variable` of the environment, PATH, or one of CudaToolkits().
-/// Absent when nowhere. Throws Error when `variable` is set and names no program.
+/// Path of the CUDA toolkit's program `name`: from the environment's `variable`, PATH, or CudaToolkits(). Absent if not
+/// found. Throws Error when `variable` is set and names no program.
 std::optional<std::string> FindCudaTool(const std::string& name, const char* variable);
 
-/// Runs a program without a shell in `folder` (empty: this process's) and keeps all that it prints. Throws Error when
-/// it cannot be started, or runs longer than `limit_s` (it is killed then).
+/// Runs a program without a shell in `folder` (empty: this process's) and keeps everything that it prints. Throws Error
+/// when it cannot be started, or runs longer than `limit_s` (it is then killed).
 ChildEnd RunCudaTool(const std::vector<std::string>& arguments, const std::string& folder = {}, double limit_s = 120.0);
 
 }  // namespace fa_profile::sass

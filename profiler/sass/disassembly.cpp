@@ -32,7 +32,7 @@ constexpr const char* kInstall =
 // Every CUDA architecture since Volta encodes an instruction in 16 bytes.
 constexpr std::uint32_t kInstructionBytes = 16;
 
-// "R4, R8" of "R4,R8": as NVIDIA's listings print operands.
+// "R4, R8" for "R4,R8", the format of NVIDIA's listings.
 std::string Spaced(const std::string& operands) {
   std::string spaced;
   for (const char c : operands) {
@@ -55,8 +55,8 @@ Instruction ParseInstruction(const nlohmann::json& json) {
   return instruction;
 }
 
-/// Converts "[{...}, [{"function-name": ..., "sass-instructions": [{...}, ...]}, ...]]" while it is parsed, and drops
-/// each instruction and function from the DOM at its end: the DOM takes 50 times as much memory as the code.
+/// Converts "[{...}, [{"function-name": ..., "sass-instructions": [{...}, ...]}, ...]]" while parsing it, and removes
+/// each instruction and function from the DOM when it ends: the DOM takes 50 times as much memory as the code.
 class JsonFunctions {
  public:
   /// Throws nlohmann::json::exception.
@@ -104,12 +104,12 @@ class JsonFunctions {
 
   static constexpr const char* kInstructions = "sass-instructions";
   int ended_ = 0;                 // elements of the root
-  bool in_instructions_ = false;  // the newest key of a function
+  bool in_instructions_ = false;  // the newest key in a function
   std::vector<Instruction> instructions_;
   std::vector<DeviceFunction> functions_;
 };
 
-/// What nvdisasm does with a cubin in a file.
+/// Runs nvdisasm on a cubin in a file.
 class Nvdisasm {
  public:
   Nvdisasm(std::span<const std::uint8_t> cubin, const std::string& program, std::string indices, int sm)
@@ -120,7 +120,7 @@ class Nvdisasm {
     }
   }
 
-  /// nvdisasm of CUDA 13 crashes on some cubins with -json that it lists as text.
+  /// CUDA 13's nvdisasm crashes with -json on some cubins that it lists as text.
   std::vector<DeviceFunction> List() const {
     const ChildEnd json = Run("-json");
     if (json.status == 0) return ParseNvdisasmJson(json.out);
@@ -131,7 +131,7 @@ class Nvdisasm {
 
  private:
   ChildEnd Run(const std::string& form) const {
-    // What its analysis of the data flow finds, targets of indirect branches, is read from the headers.
+    // The result of its data flow analysis, targets of indirect branches, is read from the headers.
     std::vector<std::string> arguments{program_, form, "-ndf"};
     if (!indices_.empty()) arguments.insert(arguments.end(), {"-fun", indices_});
     arguments.push_back(file_.path());
@@ -174,7 +174,7 @@ bool IsLoad(OpcodeClass of) {
          of == OpcodeClass::kLocalLoad;
 }
 
-// nvdisasm names the target of a call; inside a function it is an offset, as a branch's.
+// nvdisasm names the target of a call; inside a function it is an offset, as for branches.
 void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, DeviceFunction& function) {
   for (Instruction& instruction : function.instructions) {
     if (FormOf(instruction.opcode) != Form::kCall) continue;
@@ -187,7 +187,7 @@ void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, Devic
   }
 }
 
-// Of an indirect branch nvdisasm's JSON has the register alone. Where it may go is in the cubin's headers.
+// For an indirect branch, nvdisasm's JSON only has the register. Its possible targets are in the cubin's headers.
 void ResolveIndirectBranches(const ElfFile& elf, const ElfFile::Symbol& outer, DeviceFunction& function) {
   for (const auto& [branch, targets] : ReadIndirectBranches(elf, outer.name)) {
     const auto found = std::ranges::lower_bound(function.instructions, branch - outer.value, {}, &Instruction::offset);
@@ -198,7 +198,7 @@ void ResolveIndirectBranches(const ElfFile& elf, const ElfFile::Symbol& outer, D
   }
 }
 
-// The instructions of `outer` and of the subroutines inside it, which nvdisasm lists apart.
+// The instructions of `outer` and of the subroutines inside it, which nvdisasm lists separately.
 DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
                      const std::map<std::string_view, const DeviceFunction*>& listed) {
   DeviceFunction whole;
@@ -221,7 +221,7 @@ DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
   return whole;
 }
 
-/// The outer functions that are wanted, as indices of symbols.
+/// The wanted outer functions, as indices of symbols.
 std::vector<std::uint32_t> Choose(const ElfFile& elf, const std::vector<std::string>& wanted) {
   std::vector<std::uint32_t> chosen;
   for (const auto& [section, index] : elf.OuterFunctions()) {
@@ -230,8 +230,8 @@ std::vector<std::uint32_t> Choose(const ElfFile& elf, const std::vector<std::str
   return chosen;
 }
 
-/// Adds what the cubin alone tells, targets of indirect branches and inline stacks, and hands each function over before
-/// the next has its own: the names in the stacks take a hundred times as much memory as the code.
+/// Adds what only the cubin has, targets of indirect branches and inline stacks, and hands each function over before
+/// the next gets its own: the names in the stacks take a hundred times as much memory as the code.
 void Complete(std::span<const std::uint8_t> cubin, std::uint64_t crc, const ElfFile& elf,
               const std::vector<std::uint32_t>& symbols, std::vector<DeviceFunction> functions,
               const TakeFunction& take) {
@@ -247,7 +247,7 @@ void Complete(std::span<const std::uint8_t> cubin, std::uint64_t crc, const ElfF
   }
 }
 
-/// The chosen functions, as nvdisasm lists them.
+/// The chosen functions, as listed by nvdisasm.
 std::vector<DeviceFunction> List(std::span<const std::uint8_t> cubin, const ElfFile& elf, const std::string& nvdisasm,
                                  const std::vector<std::uint32_t>& chosen, bool all) {
   std::string indices;
@@ -369,7 +369,7 @@ std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
 
 namespace {
 
-/// Reads the lines that `nvdisasm -c` prints of one code section: labels, and instructions after their offsets.
+/// Reads the lines that `nvdisasm -c` prints for one code section: labels, and instructions after their offsets.
 class SectionText {
  public:
   void Read(std::string_view line) {
@@ -386,7 +386,7 @@ class SectionText {
     }
   }
 
-  /// The functions, when the section is at its end: labels become offsets, as -json has them.
+  /// Adds the functions at the end of the section: labels become offsets, as with -json.
   void End(std::vector<DeviceFunction>& all) {
     for (DeviceFunction& function : functions_) {
       for (Instruction& instruction : function.instructions) Resolve(instruction.operands);
@@ -403,7 +403,7 @@ class SectionText {
     start_ = next_;
   }
 
-  // "/*0090*/  @P0 BRA `(.L_x_1) ;", and after the operands perhaps a comment: (*"BRANCH_TARGETS ..."*).
+  // "/*0090*/  @P0 BRA `(.L_x_1) ;", sometimes with a comment after the operands: (*"BRANCH_TARGETS ..."*).
   void Instruct(std::string_view line) {
     std::uint32_t offset = 0;
     const std::size_t close = line.find("*/");
@@ -430,7 +430,7 @@ class SectionText {
     const std::size_t first = text.find_first_not_of(' ');
     if (first != std::string_view::npos)
       instruction.operands = text.substr(first, text.find_last_not_of(' ') + 1 - first);
-    // -json prints these two otherwise, and what reads operands knows its form.
+    // -json prints these two differently, and code that reads operands expects its form.
     const auto replace = [&](std::string_view form, std::string_view by) {
       const std::size_t at = instruction.operands.find(form);
       if (at != std::string::npos) instruction.operands.replace(at, form.size(), by);
@@ -441,7 +441,7 @@ class SectionText {
     next_ = offset + kInstructionBytes;
   }
 
-  // "B0, `(.L_x_0)" becomes "B0, 0x220", and the name of a function stays without the quotes.
+  // "B0, `(.L_x_0)" becomes "B0, 0x220", and a function's name loses the quotes.
   void Resolve(std::string& operands) const {
     for (std::size_t at = operands.find("`("); at != std::string::npos; at = operands.find("`(", at)) {
       const std::size_t close = operands.find(')', at);
@@ -454,11 +454,11 @@ class SectionText {
     }
   }
 
-  std::set<std::string, std::less<>> names_;  // of functions
+  std::set<std::string, std::less<>> names_;  // names of functions
   std::map<std::string, std::uint64_t, std::less<>> labels_;
   std::vector<DeviceFunction> functions_;
   std::uint32_t next_ = 0;   // offset in the section of the next instruction
-  std::uint32_t start_ = 0;  // of the function
+  std::uint32_t start_ = 0;  // the function's
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace fa_profile::sass {
 namespace {
 
-// Whether code of `architecture` is what was asked for. "90" and "sm_90" ask for 90a too; a cubin that does not tell
-// its letter is taken for any.
+// Whether code for `architecture` matches the request. "90" and "sm_90" also match 90a; a cubin that does not state its
+// letter matches any.
 bool IsFor(std::string_view architecture, std::string_view asked) {
   for (std::string_view* name : {&architecture, &asked}) {
     if (const std::size_t at = name->find('_'); at != std::string_view::npos) name->remove_prefix(at + 1);

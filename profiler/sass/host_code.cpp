@@ -24,7 +24,7 @@ bool IsSharedLibrary(const Elf64_Ehdr& header) {
          header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shstrndx < header.e_shnum;
 }
 
-/// Of the sections in memory, those of nvcc and notes do not count, nor do unwind tables, which have distances to code
+/// Among sections in memory, nvcc's and notes do not count, nor do unwind tables, which contain distances to code
 /// across the fatbin.
 bool IsHostCode(const Elf64_Shdr& section, std::string_view name) {
   return (section.sh_flags & SHF_ALLOC) != 0 && section.sh_type != SHT_NOTE && !name.starts_with(".nv") &&

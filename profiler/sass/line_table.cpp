@@ -15,13 +15,13 @@ namespace {
 
 constexpr const char* kBuildAgain = "build it again with -lineinfo, or copy it again";
 
-// "f" of "$kernel$f": a subroutine that the compiler placed inside a kernel carries the kernel's name.
+// "f" for "$kernel$f": a subroutine that the compiler placed inside a kernel has the kernel's name as a prefix.
 std::string HolderName(std::string_view symbol) {
   if (symbol.starts_with('$')) symbol.remove_prefix(symbol.rfind('$') + 1);
   return Demangle(std::string(symbol).c_str());
 }
 
-// A shorter path in as many bytes as the old one had: "./////a.cu". Absent: one byte is too few to fill.
+// A shorter path in as many bytes as the old one: "./////a.cu". Absent: one byte is too few to fill.
 std::optional<std::string> Filled(const std::string& path, std::size_t size) {
   if (path.size() == size) return path;
   const std::size_t more = path.empty() ? size : size - path.size();
@@ -34,7 +34,7 @@ std::string WithoutFill(std::string path) {
   return path;
 }
 
-// The function that an address refers to; null when it is none. Compilers refer to it or to its section.
+// The function that an address refers to; null if none. Compilers refer to it or to its section.
 const ElfFile::Symbol* ReferredFunction(const ElfFile& elf, std::uint32_t index) {
   if (index >= elf.symbols.size()) return nullptr;
   const ElfFile::Symbol& referred = elf.symbols[index];
@@ -47,8 +47,8 @@ const ElfFile::Symbol* ReferredFunction(const ElfFile& elf, std::uint32_t index)
 
 }  // namespace
 
-// Runs the line programs of .debug_line, one a compilation unit. DWARF 4, section 6.2; the opcodes that tell of
-// inlining are NVIDIA's, as binutils and elfutils describe them.
+// Runs the line programs in .debug_line, one per compilation unit. DWARF 4, section 6.2; the opcodes for inlining are
+// NVIDIA's, as described by binutils and elfutils.
 class LineProgram {
  public:
   LineProgram(const ElfFile& elf, std::span<const std::uint8_t> section, LineTable& table)
@@ -60,7 +60,7 @@ class LineProgram {
     while (reader_.left() > 0) RunUnit();
   }
 
-  /// Of all units, as they are in the section.
+  /// From all units, as they are in the section.
   const std::vector<std::string_view>& directories() const { return directories_; }
   const std::vector<std::string_view>& files() const { return files_; }
 
@@ -95,7 +95,7 @@ class LineProgram {
     const std::uint32_t header_length = unit.U32();
     ByteReader header = unit.Take(header_length);
     instruction_unit_ = header.U8();
-    if (version >= 4) header.U8();  // operations per instruction: of VLIW machines
+    if (version >= 4) header.U8();  // operations per instruction: for VLIW machines
     header.U8();                    // is_stmt at the start
     const int line_base = header.U8();
     line_base_ = line_base < 0x80 ? line_base : line_base - 0x100;  // a signed byte
@@ -106,7 +106,7 @@ class LineProgram {
     for (int i = 1; i < opcode_base; ++i) operands_.push_back(header.U8());
     first_directory_ = static_cast<std::uint32_t>(table_.directories_.size());
     first_file_ = static_cast<std::uint32_t>(table_.files_.size());
-    table_.directories_.emplace_back();  // 0: where the compiler ran, which cubins do not tell
+    table_.directories_.emplace_back();  // 0: the compiler's working folder, which cubins do not have
     for (auto name = header.Text(); !name.empty(); name = header.Text()) {
       directories_.push_back(name);
       table_.directories_.emplace_back(name);
@@ -150,7 +150,7 @@ class LineProgram {
       case 9:
         state_.address += unit.U16();
         return;
-      default:  // columns, statements and blocks; and what later versions may add
+      default:  // columns, statements and blocks, and possible additions of later versions
         for (int i = 0; i < operands_[opcode]; ++i) unit.Uleb128();
     }
   }
@@ -162,7 +162,7 @@ class LineProgram {
 
   void Extended(ByteReader& unit) {
     const std::uint64_t length = unit.Uleb128();
-    const std::uint64_t at = Position(unit) + 1;  // of the operands
+    const std::uint64_t at = Position(unit) + 1;  // position of the operands
     ByteReader operands = unit.Take(length);
     switch (operands.U8()) {
       case 0x01:  // end_sequence
@@ -177,7 +177,7 @@ class LineProgram {
         const auto name = operands.Text();
         return AddFile(name, operands);
       }
-      case 0x90:  // inlined_call: at which row of this sequence, and into what the following rows were called
+      case 0x90:  // inlined_call: the row of this sequence at which the following rows were inlined, and the function
         state_.caller = static_cast<std::uint32_t>(operands.Uleb128());
         state_.inlined = operands.Uleb128();
         return;
@@ -204,7 +204,7 @@ class LineProgram {
   }
 
   void AddRow() {
-    if (state_.function == nullptr) return;  // code that was thrown away
+    if (state_.function == nullptr) return;  // discarded code
     auto& rows = state_.function->rows;
     if (state_.caller > rows.size() - state_.first_row) {
       throw Error("the cubin's line information is damaged: a line is inlined into a later one", kBuildAgain);
@@ -224,11 +224,11 @@ class LineProgram {
   std::vector<std::string_view> directories_;
   std::vector<std::string_view> files_;
   std::map<std::uint64_t, ElfFile::Relocation> relocations_;  // by offset in .debug_line
-  // Of the unit:
+  // For the unit:
   std::uint8_t instruction_unit_ = 1;
   int line_base_ = 0;
   int line_range_ = 1;
-  std::vector<std::uint8_t> operands_;  // of each standard opcode: how many
+  std::vector<std::uint8_t> operands_;  // number of operands of each standard opcode
   std::uint32_t first_directory_ = 0;
   std::uint32_t first_file_ = 0;
   State state_;
@@ -271,7 +271,7 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
   const auto found = functions_.find(name);
   if (found == functions_.end()) return {};
   const Function& function = found->second;
-  // Of several rows at one offset the last one counts.
+  // Among several rows at one offset the last one counts.
   const auto after =
       std::upper_bound(function.by_offset.begin(), function.by_offset.end(), offset,
                        [&](std::uint64_t value, std::uint32_t i) { return value < function.rows[i].offset; });
@@ -292,7 +292,7 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
     constexpr std::size_t kMaxDepth = 1000;
     if (frames.size() == kMaxDepth)
       throw Error("the cubin's line information is damaged: inlining is nested too deeply", kBuildAgain);
-    row = &function.rows[row->caller - 1];  // comes before: AddRow() sees to it
+    row = &function.rows[row->caller - 1];  // precedes it, as AddRow() ensures
   }
 }
 

@@ -53,7 +53,7 @@ const char* Word(Kind kind) {
   return "image";
 }
 
-/// What an ELF header tells. `head`: its 64 bytes.
+/// The contents of an ELF header. `head`: its 64 bytes.
 struct ElfHead {
   explicit ElfHead(std::span<const std::uint8_t> head) {
     ByteReader reader(head);
@@ -75,12 +75,12 @@ struct ElfHead {
   std::uint64_t segments_bytes = 0;
   std::uint64_t sections_at = 0;
   std::uint64_t sections_bytes = 0;
-  std::uint16_t section_bytes = 0;  ///< of one in the table
+  std::uint16_t section_bytes = 0;  ///< size of one in the table
   std::uint16_t section_count = 0;
 };
 constexpr std::uint16_t kRelocatableType = 1;
 
-/// `at + size`, or absent where it is more than `most`: no sum overflows.
+/// `at + size`, or absent if it exceeds `most`: no sum overflows.
 std::optional<std::uint64_t> EndWithin(std::uint64_t at, std::uint64_t size, std::uint64_t most) {
   if (at > most || size > most - at) return std::nullopt;
   return at + size;
@@ -153,7 +153,7 @@ class CodeBytes {
 
   std::uint64_t size() const { return size_; }
 
-  /// Where bytes are next that the file system keeps: holes of a file are zeros, and need no look.
+  /// The next offset with bytes that the file system stores: holes in a file are zeros, and need no search.
   std::uint64_t NextData(std::uint64_t offset) const {
     if (path_.empty()) return offset;
     const off_t next = ::lseek(file_.get(), static_cast<off_t>(offset), SEEK_DATA);
@@ -176,7 +176,7 @@ class CodeBytes {
   /// The first `most` bytes of an image.
   std::vector<std::uint8_t> Unpack(const CodeImage& image, std::uint64_t most) const {
     if (image.packing == Packing::kNone) return ReadAt(image.offset, std::min(image.stored_bytes, most));
-    // The beginning of a zstd frame is unpacked from a block of it, which has at most this many bytes.
+    // Unpacking the beginning of a zstd frame takes one block of it, which has at most this many bytes.
     constexpr std::uint64_t kBlockBytes = std::uint64_t{256} << 10U;
     const std::uint64_t needed = most < kBlockBytes ? std::min(image.stored_bytes, kBlockBytes) : image.stored_bytes;
     const auto unpack = image.packing == Packing::kLz4 ? UnpackLz4 : UnpackZstd;
@@ -209,7 +209,7 @@ class CodeWalk {
       at = start;
       const auto window = code_.ReadAt(start, std::min(kWindowBytes, code_.size() - start));
       const std::uint64_t end = start + window.size();
-      // A header that the window cuts off is read with the next one.
+      // A header that crosses the window's end is read with the next window.
       const std::uint64_t last = end == code_.size() ? end : end - kElfHeaderBytes;
       Mark fatbin{kFatbinMagic};
       Mark elf{kAnyElfMagic};
@@ -228,7 +228,7 @@ class CodeWalk {
   }
 
  private:
-  /// Where a magic number is next in a window, which is searched once.
+  /// The next position of a magic number in a window, which is searched once.
   struct Mark {
     std::string_view magic;
     std::optional<std::size_t> found{};
@@ -239,7 +239,7 @@ class CodeWalk {
     }
   };
 
-  // Both read what begins at `at`, and return where to go on. `bytes`: from there on, 64 unless the file ends.
+  // Both read what begins at `at`, and return where to continue. `bytes`: from there on, 64 unless the file ends.
 
   std::uint64_t TakeElf(std::uint64_t at, std::span<const std::uint8_t> bytes) {
     const std::uint64_t next = at + kAnyElfMagic.size();
@@ -262,7 +262,7 @@ class CodeWalk {
     return std::max(at + images_.back().stored_bytes, next);
   }
 
-  /// The size of a cubin that is by itself, from its headers; 0 with a reason where it is damaged.
+  /// The size of a cubin that stands alone, from its headers; 0 with a reason if it is damaged.
   std::uint64_t CubinBytes(std::uint64_t at, const ElfHead& head, std::uint64_t available, std::string& unread) {
     const auto segments = EndWithin(head.segments_at, head.segments_bytes, available);
     const auto sections = EndWithin(head.sections_at, head.sections_bytes, available);
@@ -324,7 +324,7 @@ class CodeWalk {
     return TakeEntries(at, std::min(begin, code_.size()), end.value_or(code_.size()));
   }
 
-  /// Reads the entries of the fatbin at `fatbin`; returns where to go on: at the first that is damaged, or at `end`.
+  /// Reads the entries of the fatbin at `fatbin`; returns where to continue: at the first damaged one, or at `end`.
   std::uint64_t TakeEntries(std::uint64_t fatbin, std::uint64_t at, std::uint64_t end) {
     const std::size_t first = images_.size();
     while (end - at >= kEntryHeaderBytes && !is_full_) {
@@ -369,11 +369,11 @@ class CodeWalk {
       const auto head = code_.Unpack(image, kElfHeaderBytes);
       return IsCubin(Text(head)) && head.size() >= kElfHeaderBytes && ElfHead(head).type == kRelocatableType;
     } catch (const Error&) {
-      return false;  // Read() tells why
+      return false;  // Read() reports why
     }
   }
 
-  /// PTX next to machine code is there for GPUs to come. By itself it is the only form of its kernels.
+  /// PTX next to machine code is there for future GPUs. Alone, it is the only form of its kernels.
   void NamePtxAlone(std::size_t first) {
     const auto images = std::span<CodeImage>(images_).subspan(std::min(first, images_.size()));
     const auto is_machine_code = [](const CodeImage& image) {
@@ -387,7 +387,7 @@ class CodeWalk {
     }
   }
 
-  /// True where it cannot be told.
+  /// Also true if it cannot be determined.
   bool HasKernel(const CodeImage& ptx) {
     if (ptx.bytes > ptx_left_) return true;
     ptx_left_ -= ptx.bytes;
@@ -398,7 +398,7 @@ class CodeWalk {
     }
   }
 
-  /// Of relocatable code, what was linked from it is what runs.
+  /// For relocatable code, the code linked from it is what runs.
   void DropLinked() {
     std::set<std::string> linked;
     for (const CodeImage& image : images_) {
@@ -429,7 +429,7 @@ class CodeWalk {
     if (is_cut_off_) AddDamaged(code_.size(), "end of the file", "it is cut off: its section table is missing");
   }
 
-  /// The name of the archive's member that `offset` is in, with a colon after it; empty outside archives.
+  /// The name of the archive member that contains `offset`, followed by a colon; empty outside archives.
   std::string MemberAt(std::uint64_t offset) {
     constexpr std::uint64_t kHeaderBytes = 60;
     constexpr int kMostMembers = 1 << 20;

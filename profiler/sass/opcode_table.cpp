@@ -295,8 +295,8 @@ constexpr HashedBase BaseOf(std::string_view opcode) {
   return {opcode.substr(0, length), hash};
 }
 
-/// Code has millions of instructions to look up. Places of rows by hash, or the next ones that were free; 0: none, else
-/// the row's index and one.
+/// Code has millions of instructions to look up. Places of rows by hash, or the next free ones; 0: none, else the row's
+/// index plus one.
 constexpr std::size_t kPlaces = 1024;
 constexpr auto kRowAt = [] {
   static_assert(2 * std::size(kOpcodes) < kPlaces, "too full to be fast");
@@ -323,7 +323,7 @@ constexpr std::array<std::string_view, kOpcodeClasses> kClassNames = {
     "local_load",  "local_store",  "constant_load", "texture",      "barrier",    "async_wait",  "fence",
     "reduction",   "atomic",       "control",       "uniform",      "other"};
 
-/// Of rows whose phase it is, those that begin with no other one of them.
+/// Bases of the phase's rows, without those that begin with another of them.
 std::vector<std::string> PrefixesOf(OpcodePhase phase) {
   std::vector<std::string> prefixes;
   for (const Opcode& row : kOpcodes) {
@@ -356,8 +356,8 @@ const Opcode& FindOpcode(std::string_view opcode) {
 
 bool IsMatrixEncoding(std::uint64_t bits) { return bits < kMatrixEncodings.size() && kMatrixEncodings[bits]; }
 
-// The first rule that fits is taken: what is special comes before the short beginnings that would swallow it. Maxima,
-// shuffles and votes are how attention reduces a row, so they stand with the exponentials. WARPGROUP waits for matrix
+// The first matching rule is used, so special cases come before the short prefixes that would swallow them. Maxima,
+// shuffles and votes are how attention reduces a row, so they go with the exponentials. WARPGROUP waits for matrix
 // instructions.
 PhaseMap OpcodePhases() {
   constexpr std::pair<P, const char*> kPhases[] = {

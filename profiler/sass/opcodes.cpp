@@ -10,7 +10,8 @@
 namespace fa_profile::sass {
 namespace {
 
-/// Calls `visit` with each modifier, "16816" and "F32" of "HMMA.16816.F32", until it says true. Says whether it did.
+/// Calls `visit` with each modifier, "16816" and "F32" in "HMMA.16816.F32", until it returns true. Returns whether it
+/// did.
 template <typename Visit>
 bool AnyModifier(std::string_view opcode, const Visit& visit) {
   for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
@@ -40,7 +41,7 @@ std::optional<int> Number(std::string_view text) {
 /// M N K.
 using Shape = std::array<int, 3>;
 
-/// Of "16816", "8832" (M is 16 or 8, N is 8) or "64x128x16".
+/// For "16816", "8832" (M is 16 or 8, N is 8) or "64x128x16".
 std::optional<Shape> ReadTensorShape(std::string_view shape) {
   std::array<std::string_view, 3> sizes;
   if (const std::size_t first = shape.find('x'); first != std::string_view::npos) {
@@ -61,7 +62,7 @@ std::optional<Shape> ReadTensorShape(std::string_view shape) {
   return result;
 }
 
-/// Of a matrix instruction: the first modifier that is a shape.
+/// A matrix instruction's shape: the first modifier that is one.
 std::optional<Shape> TensorShape(std::string_view opcode) {
   std::optional<Shape> shape;
   AnyModifier(opcode, [&](std::string_view modifier) {
@@ -84,7 +85,7 @@ Form FormOf(std::string_view opcode) {
     if (HasModifier(opcode, "EX2")) return Form::kExponential;
     return HasModifier(opcode, "RCP") ? Form::kReciprocal : Form::kOther;
   }
-  // A product of 64 bits, or the upper half of one, is an address or a quotient; any other may be a move.
+  // A 64-bit product, or the upper half of one, is an address or a quotient; any other may be a move.
   if (row.traits.integer == IntegerOp::kMultiplyAdd && row.form == Form::kOther) {
     if (HasAnyModifier(opcode, {"WIDE", "HI", "X"})) return Form::kAddress;
     return HasModifier(opcode, "MOV") ? Form::kMove : Form::kOther;
@@ -222,7 +223,7 @@ bool ArrivesAtMbarrier(std::string_view opcode) {
   return FormOf(opcode) == Form::kMbarrier && HasModifier(opcode, "ARRIVE") && opcode.ends_with(".A1T0");
 }
 
-// UBLKCP says where to and from where, "UBLKCP.S.G"; UTMALDG has no choice.
+// UBLKCP states destination and source, "UBLKCP.S.G"; UTMALDG has no choice.
 bool FillsSharedMemory(std::string_view opcode) {
   const Opcode& row = FindOpcode(opcode);
   return row.form == Form::kBulkLoad && (row.base != "UBLKCP" || opcode.starts_with("UBLKCP.S."));

@@ -14,7 +14,7 @@ namespace {
   throw Error("its compressed bytes are damaged", "build the file again, or copy it again");
 }
 
-/// A block of LZ4: sequences of literals, and of a match with what was unpacked before.
+/// An LZ4 block: sequences of literals, and of a match with earlier output.
 class Lz4Block {
  public:
   explicit Lz4Block(std::span<const std::uint8_t> packed) : packed_(packed) {}
@@ -24,7 +24,7 @@ class Lz4Block {
     if (AtEnd()) RefuseDamaged();
     return packed_[at_++];
   }
-  /// Four bits of the token, and more bytes where these are all set.
+  /// Four bits of the token, and more bytes if these are all set.
   std::uint64_t Length(unsigned bits) {
     std::uint64_t length = bits;
     if (bits < 15) return length;
@@ -83,7 +83,7 @@ std::vector<std::uint8_t> UnpackZstd(std::span<const std::uint8_t> packed, std::
     if (ZSTD_isError(left) != 0 || out.pos > size - bytes.size()) RefuseDamaged();
     bytes.insert(bytes.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(out.pos));
     if (left == 0 || (most < size && bytes.size() >= most)) break;
-    if (out.pos == 0 && in.pos == in.size) RefuseDamaged();  // it wants bytes that are not there
+    if (out.pos == 0 && in.pos == in.size) RefuseDamaged();  // it needs bytes that are not there
   }
   if (bytes.size() < most || (most == size && bytes.size() != size)) RefuseDamaged();
   bytes.resize(most);

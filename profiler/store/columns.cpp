@@ -89,7 +89,7 @@ std::string CreateTable(const Table& table, int version) {
 }
 
 std::string InsertRow(const Table& table) {
-  // REPLACE would let a second launch with the same id take the place of the first.
+  // With REPLACE a second launch with the same id would replace the first.
   const bool one_row = std::string_view(table.columns.begin()->type).ends_with("CHECK(id = 1)");
   std::string sql = std::string(one_row ? "REPLACE" : "INSERT") + " INTO " + table.name + " VALUES(?";
   for (std::size_t i = 1; i < table.columns.size(); ++i) sql += ",?";

@@ -16,20 +16,20 @@ namespace fa_profile::store {
 
 struct Table;
 
-/// A row that is checked. Refuses a value with an Error that names the row, the field and the value: "launch 5: grid_x
-/// is -1, but it cannot be negative".
+/// A row being checked. Refuses a value with an Error that names the row, the field and the value: "launch 5: grid_x is
+/// -1, but it cannot be negative".
 class Subject {
  public:
   Subject(const Table& table, const void* row) : table_(table), row_(row) {}
 
   /// "launch 5", "timing of kernel_case 3", "session".
   std::string Name() const;
-  /// Each column by itself. CheckContent() of rules.h does the rest.
+  /// Checks each column by itself. CheckContent() in rules.h does the rest.
   void RequireColumns() const;
   [[noreturn]] void Refuse(std::string_view field, const std::string& value, const std::string& why) const;
 
-  /// What holds for any value of its type: a number is not negative and fits in SQLite's 64 bits, a floating-point
-  /// number is finite, a text has at most 1 MiB.
+  /// Rules for any value of its type: a number is not negative and fits in SQLite's 64 bits, a floating-point number is
+  /// finite, a text has at most 1 MiB.
   void Require(std::string_view field, double value) const;
   void Require(std::string_view field, const std::string& text) const;
   template <std::integral T>
@@ -53,22 +53,22 @@ class Subject {
   const void* row_;
 };
 
-/// One column of a table and the field of a row that it holds. Rows are passed as `const void*`: Field() and its like
+/// A column of a table, and the field of a row that it holds. Rows are passed as `const void*`: Field() and its kin
 /// know their type.
 struct Column {
   const char* name;
   const char* type;  ///< as in CREATE TABLE
-  const char* note;  ///< for docs/recording.schema.txt; empty when the name says all
+  const char* note;  ///< for docs/recording.schema.txt; empty if the name says it all
   void (*write)(Statement&, const void* row);
   void (*read)(Statement&, void* row);
   void (*check)(const Subject&, const char* name, const void* row) = nullptr;  ///< null: every value is valid
-  std::int64_t (*id)(const void* row) = nullptr;  ///< its value when it is an id or refers to one; 0: NULL
-  const Table* refers_to = nullptr;               ///< whose id the column holds
+  std::int64_t (*id)(const void* row) = nullptr;  ///< its value if it is an id or refers to one; 0: NULL
+  const Table* refers_to = nullptr;               ///< table whose id the column holds
   bool is_key = false;                            ///< part of the key of a table without an id
   int since = 1;                                  ///< schema version
 };
 
-/// One table of a recording: all that schema, writer, reader, checks and docs/recording.schema.txt need.
+/// A table of a recording: everything that schema, writer, reader, checks and docs/recording.schema.txt need.
 struct Table {
   const char* name;
   const char* row;  ///< what a row is, for docs/recording.schema.txt
@@ -82,10 +82,10 @@ struct TableOf {
   static const Table kTable;
 };
 
-/// As a file of schema version `version` has it: without the columns that came later.
+/// In a file of schema version `version`: without the columns added later.
 std::string CreateTable(const Table& table, int version);
 std::string InsertRow(const Table& table);
-/// All columns, and the rows in the order of the key. `where`: "", or " WHERE ...".
+/// All columns, with rows in key order. `where`: "", or " WHERE ...".
 std::string SelectRows(const Table& table, int version, const std::string& where);
 
 template <typename Row>
@@ -117,7 +117,7 @@ inline constexpr const char* kSqlType<std::string> = "TEXT NOT NULL";
 template <typename T>
 inline constexpr const char* kSqlType<std::optional<T>> = std::integral<T> ? "INTEGER" : "REAL";
 
-/// A column that holds a member as it is (a number, a text, or an optional number), or an element of an array.
+/// A column that holds a member unchanged (a number, a text, or an optional number), or an element of an array.
 template <auto kMember, typename Row = decltype(RowOf(kMember)), std::size_t... kIndex>
 constexpr Column Field(const char* name, const char* note = "") {
   using Value = std::remove_reference_t<decltype(MemberOf<kMember, kIndex...>(std::declval<Row&>()))>;
@@ -140,7 +140,7 @@ constexpr Column Key(const char* name, const char* note = "") {
   return column;
 }
 
-/// A column that its table got in schema version `version`. Older files leave its field as it is.
+/// A column that its table has had since schema version `version`. In older files its field is left alone.
 constexpr Column Since(int version, Column column) {
   column.since = version;
   return column;
@@ -154,7 +154,7 @@ constexpr Column Bits(const char* name, const char* note = "") {
   return column;
 }
 
-/// An id that the model has, unique in its table.
+/// An id assigned by the model, unique in its table.
 template <auto kMember, typename Row = decltype(RowOf(kMember))>
 constexpr Column Id() {
   Column column = Field<kMember, Row>("id");
@@ -166,7 +166,7 @@ constexpr Column Id() {
   return column;
 }
 
-/// The id of a row of `Target`'s table, which was written before.
+/// The id of a row in `Target`'s table, written earlier.
 template <auto kMember, typename Target>
 constexpr Column Reference(const char* name, const char* note = "") {
   Column column = Id<kMember>();
@@ -177,7 +177,7 @@ constexpr Column Reference(const char* name, const char* note = "") {
   return column;
 }
 
-/// The same, but may be absent: 0 in the model, NULL in the file.
+/// The same, but optional: 0 in the model, NULL in the file.
 template <auto kMember, typename Target>
 constexpr Column OptionalReference(const char* name, const char* note) {
   using Row = decltype(RowOf(kMember));
@@ -196,7 +196,7 @@ constexpr Column OptionalReference(const char* name, const char* note) {
   return column;
 }
 
-/// An id that the model has not: SQLite numbers the rows in the order written.
+/// An id that the model does not have: SQLite numbers the rows in the order written.
 constexpr Column RowNumber() {
   return {.name = "id",
           .type = "INTEGER PRIMARY KEY",
@@ -205,7 +205,7 @@ constexpr Column RowNumber() {
           .read = [](Statement& from, void*) { from.Skip(); }};
 }
 
-/// The id of a table with at most one row.
+/// The id in a table with at most one row.
 constexpr Column OnlyRow() {
   return {.name = "id",
           .type = "INTEGER PRIMARY KEY CHECK(id = 1)",

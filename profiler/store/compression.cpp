@@ -10,25 +10,25 @@
 namespace fa_profile::store {
 namespace {
 
-// An image of ten ranges with set full (41.3 MB, H200): 14.1 MB as it is at level 1, 11.4 MB at level 3, 3.4 MB at
+// An image of ten ranges with set full (41.3 MB, H200): unchanged 14.1 MB at level 1, 11.4 MB at level 3, 3.4 MB at
 // level 9 in 0.7 s; in byte planes 2.6 MB at level 3 in 0.1 s.
 constexpr int kPlanesLevel = 3;
 
 // The cubin of the `mma` rung (628 kB): 124 kB at level 3, 105 kB at level 9; in byte planes 188 kB at level 3.
 constexpr int kAsGivenLevel = 9;
 
-// Counter data is 64-bit words, most of them small: the upper bytes of all words together compress to nearly nothing.
-// The frame therefore holds byte 0 of every word, then byte 1 of every word, up to byte 7, then what is left of the
-// last word (Parquet calls this BYTE_STREAM_SPLIT).
+// Counter data is 64-bit words, most of them small: the upper bytes of all words together compress to almost nothing.
+// So the frame holds byte 0 of every word, then byte 1 of every word, up to byte 7, then the incomplete last word
+// (Parquet calls this BYTE_STREAM_SPLIT).
 constexpr std::size_t kWordBytes = 8;
 
-// Walks the bytes in the frame's order: each call gives the index among them of the frame's next byte.
+// Walks the bytes in the frame's order: each call returns the index of the frame's next byte.
 class Walk {
  public:
   Walk(Order order, std::size_t size) : words_(order == Order::kPlanes ? size / kWordBytes : 0) {}
   std::size_t Next() {
     const std::size_t next = next_++;
-    if (next >= words_ * kWordBytes) return next;  // what is left of the last word, or all bytes as given
+    if (next >= words_ * kWordBytes) return next;  // the incomplete last word, or all bytes as given
     const std::size_t index = word_ * kWordBytes + plane_;
     if (++word_ == words_) {
       word_ = 0;
@@ -45,7 +45,7 @@ class Walk {
 };
 
 // zstd's format (RFC 8878, 3.1.1.2): a block holds at most 128 KiB of content and takes at least a 3-byte header and
-// one byte. It bounds what a frame of a given length can hold.
+// one byte. This bounds the content of a frame of a given length.
 constexpr std::size_t kMaxBlockContent = std::size_t{128} << 10;
 constexpr std::size_t kMinBlockBytes = 4;
 
@@ -63,7 +63,7 @@ std::vector<std::uint8_t> Compress(std::span<const std::uint8_t> bytes, Order or
                                                            order == Order::kPlanes ? kPlanesLevel : kAsGivenLevel));
   Checked("ZSTD_CCtx_setParameter", ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1));
   Checked("ZSTD_CCtx_setPledgedSrcSize", ZSTD_CCtx_setPledgedSrcSize(context.get(), bytes.size()));
-  // In steps, because the planes and the worst-case output of the one-call interface would each be a second image.
+  // In steps, because the planes, and the worst-case output of the one-call interface, would each be a second image.
   Walk walk(order, bytes.size());
   std::vector<std::uint8_t> planes(ZSTD_CStreamInSize());
   std::vector<std::uint8_t> frame;

@@ -7,15 +7,15 @@
 
 namespace fa_profile::store {
 
-/// Open files of this process, by number. A program that is watched may close descriptors that are not its own, and get
-/// their numbers for its files: those must not be written to.
+/// This process's open files, by number. A watched program may close descriptors that are not its own, and get their
+/// numbers for its files: those must not be written to.
 class HeldFiles {
  public:
-  /// Adds the descriptor that is open on the file at `path`, if there is one.
+  /// Adds the descriptor that is open on the file at `path`, if any.
   void Add(const std::string& path);
   void KeepFirst() { files_.resize(files_.empty() ? 0 : 1); }
   std::size_t count() const { return files_.size(); }
-  /// Whether all numbers are still those of the same files.
+  /// Whether all numbers still belong to the same files.
   bool Held() const;
 
  private:

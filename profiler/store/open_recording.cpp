@@ -17,7 +17,7 @@
 
 namespace fa_profile::store {
 
-// A run killed between its last commit and its checksums leaves such a file complete, and without them.
+// A run killed between its last commit and its checksums leaves such a file, complete but without them.
 bool IsPart(const std::string& path) {
   const std::filesystem::path name = path;
   const std::string extension = name.extension();
@@ -40,7 +40,7 @@ std::int64_t ExpectedSize(const Header& header) {
   return page_size * BigEndian32(header, 28);
 }
 
-// SQLite opens a file by its path, which may name a pipe by then: SQLite must not wait for it.
+// SQLite opens a file by its path, which may now name a pipe: SQLite must not wait for it.
 void OpenWithoutWaiting() {
   constexpr int (*kOpen)(const char*, int, int) = [](const char* path, int flags, int mode) {
     return open(path, flags | O_NONBLOCK, mode);
@@ -62,9 +62,9 @@ void Configure(sqlite3* handle) {
   sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, 1 << 16);
 }
 
-// A connection on its way to being trusted.
+// A connection that is not trusted yet.
 struct Opening {
-  std::string name;  // how errors call the file
+  std::string name;  // the file's name in errors
   std::unique_ptr<Connection> connection;
   std::int64_t size_bytes = 0;
 
@@ -85,7 +85,7 @@ struct Opening {
     const std::string full_path = std::filesystem::absolute(path);
     Open(full_path, SQLITE_OPEN_READONLY);
     RequireNoWriteAheadLog();
-    // Reads the header under a lock, and so finds out whether a killed run left a journal to roll back.
+    // Reads the header under a lock, which shows whether a killed run left a journal to roll back.
     const int result = Touch();
     if (result == SQLITE_READONLY_ROLLBACK) {
       if (JournalNamesAnotherFile(full_path)) {
@@ -104,7 +104,7 @@ struct Opening {
     RequireTrustworthy(IsPart(path));
   }
 
-  // What a file must hold beyond SQLite's own wishes. `is_part`: its name says that its run may not have finished.
+  // Our requirements on a file beyond SQLite's own. `is_part`: its name says that its run may not have finished.
   void RequireTrustworthy(bool is_part) {
     RequireRecording();
     const bool sealed = VerifyPageChecksums(*connection);
@@ -115,7 +115,7 @@ struct Opening {
   // Asks for page 1. "PRAGMA schema_version" reads no schema: that comes after the checks of the header.
   int Touch() { return sqlite3_exec(connection->handle(), "PRAGMA schema_version", nullptr, nullptr, nullptr); }
 
-  // Ours to explain when SQLite refuses the file, and when it takes it: an empty file is a database to SQLite.
+  // We explain it when SQLite refuses the file, and check when it accepts it: an empty file is a database to SQLite.
   void CheckOpened(int result) {
     if ((result & 0xFF) == SQLITE_BUSY) connection->Check(result);
     const Header header = ReadHeader();
@@ -129,7 +129,7 @@ struct Opening {
     connection->Check(result);
   }
 
-  // Through SQLite's own descriptor: to open and close one of ours would drop the locks of this process (POSIX).
+  // Through SQLite's own descriptor: opening and closing one of ours would drop this process's locks (POSIX).
   Header ReadHeader() {
     sqlite3_file* file = nullptr;
     connection->Check(sqlite3_file_control(connection->handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
@@ -138,11 +138,11 @@ struct Opening {
     size_bytes = size;
     Header header{};
     const int result = file->pMethods->xRead(file, header.data(), static_cast<int>(header.size()), 0);
-    if (result != SQLITE_IOERR_SHORT_READ) connection->Check(result);  // a short one is filled up with zeros
+    if (result != SQLITE_IOERR_SHORT_READ) connection->Check(result);  // a short one is padded with zeros
     return header;
   }
 
-  // Before anything else, because SQLite would make files next to this one.
+  // Before anything else, because SQLite would create files next to this one.
   void RequireNoWriteAheadLog() {
     const Header header = ReadHeader();
     if (header[18] > 1 && std::memcmp(header.data(), "SQLite format 3", 16) == 0) {
@@ -162,8 +162,8 @@ struct Opening {
     }
   }
 
-  // SQLite would not look beyond its last page. We would: for checksums, and for what the file may cost us. A killed
-  // run's file has no tail either, once its journal has been rolled back.
+  // SQLite would not look beyond its last page. We would: for checksums, and to limit what the file may cost us. A
+  // killed run's file has no tail either, once its journal has been rolled back.
   void RequireNoTail(const Header& header) {
     const std::int64_t expected = ExpectedSize(header);
     if (size_bytes > expected) {
@@ -190,7 +190,7 @@ struct Opening {
     connection->SetSchemaVersion(version);
     RequireWhole(header);
     RequireNoTail(header);
-    // A text encoding other than UTF-8 would make every length of ours mean something else.
+    // A text encoding other than UTF-8 would change the meaning of every length.
     if (BigEndian32(header, 56) != 1) connection->Damaged("its texts are not UTF-8");
     sqlite3_exec(connection->handle(),
                  "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON;"
@@ -220,7 +220,7 @@ struct Opening {
     if (!missing.empty()) connection->Damaged("it lacks the table " + std::string(missing.begin()->first));
   }
 
-  // Eight zeros on the first page mean that the file has no checksums yet. In a finished file they are an accident, and
+  // Eight zeros on the first page mean that the file has no checksums yet. In a finished file they are damage, and
   // nothing else in it was checked.
   void RequireUnfinished() {
     Statement session(*connection, "SELECT complete FROM session");

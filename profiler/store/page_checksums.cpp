@@ -13,7 +13,7 @@ namespace {
 
 using Checksum = std::array<std::uint32_t, 2>;
 
-// cksumvfs's sum over all but the reserved bytes (sqlite.org/cksumvfs.html): little-endian words.
+// cksumvfs's sum over everything but the reserved bytes (sqlite.org/cksumvfs.html): little-endian words.
 Checksum Sum(std::span<const std::uint8_t> page) {
   static_assert(std::endian::native == std::endian::little, "the words of the sum are little-endian");
   std::uint32_t s1 = 0;
@@ -29,7 +29,7 @@ Checksum Sum(std::span<const std::uint8_t> page) {
 
 std::uint8_t* StoredSum(std::span<std::uint8_t> page) { return page.data() + page.size() - kReservedBytes; }
 
-// The file of a connection, read and written under SQLite's own descriptor and lock.
+// A connection's file, read and written through SQLite's own descriptor and lock.
 struct PagedFile {
   explicit PagedFile(const Connection& owner) : connection(owner) {
     connection.Check(sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
@@ -49,7 +49,7 @@ struct PagedFile {
   }
   void Sync() const { connection.Check(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL)); }
 
-  // Hands every page but the first to `take`, with its number (from 2), in chunks that `after` gets with their offset.
+  // Passes every page but the first to `take`, with its number (from 2), in chunks that `after` gets with their offset.
   template <typename Take, typename After>
   void ForEachPage(const Take& take, const After& after) const {
     // The largest page; SQLite's own write takes no more than 128 KiB at once.
@@ -73,7 +73,7 @@ struct PagedFile {
   sqlite3_int64 size = 0;
   std::size_t page_size = 0;
   int reserved = 0;
-  sqlite3_int64 free_pages = 0;  // those that SQLite has given up
+  sqlite3_int64 free_pages = 0;  // those that SQLite no longer uses
 };
 
 // SQLite locks bytes at this offset and leaves their page unused (sqlite.org/fileformat2.html, section 1.4).
@@ -114,8 +114,8 @@ bool VerifyPageChecksums(const Connection& connection) {
   const auto verify = [&](std::span<std::uint8_t> page, sqlite3_int64 number) {
     const Checksum sum = Sum(page);
     if (std::memcmp(StoredSum(page), sum.data(), kReservedBytes) != 0) damaged(number, " does not fit its checksum");
-    // The sum of zeros is zero: what a file system makes of a block that it has lost would pass. Only pages that SQLite
-    // does not use may be all zeros.
+    // The sum of zeros is zero: a block of zeros that a file system substitutes for a lost one would pass. Only pages
+    // that SQLite does not use may be all zeros.
     if (sum != Checksum{} || !IsZero(page)) return;
     if (number == kLockByte / static_cast<sqlite3_int64>(file.page_size) + 1) return;
     if (++zero_pages > file.free_pages) damaged(number, " holds only zeros");

@@ -14,7 +14,7 @@
 namespace fa_profile::store {
 namespace {
 
-// Hands each row to take(index, row), where the `index`th of the ascending `owner_ids` is the row's `owner`. Positions
+// Passes each row to take(index, row), where the `index`th of the ascending `owner_ids` is the row's `owner`. Positions
 // count from 0, so that no element can be missing in the middle.
 template <typename Row, typename Take>
 void ReadElements(Connection& connection, std::int64_t Row::*owner, const std::vector<std::int64_t>& owner_ids,
@@ -34,14 +34,14 @@ void ReadElements(Connection& connection, std::int64_t Row::*owner, const std::v
   }
 }
 
-// A frame and those it is inlined into.
+// A frame and the frames that it is inlined into.
 struct Stack {
   std::int64_t id = 0;
   const Stack* parent = nullptr;
   const std::string* function = nullptr;
   const std::string* file = nullptr;
   int line = 0;
-  std::int64_t bytes = 0;  // of all its frames in memory
+  std::int64_t bytes = 0;  // size of all its frames in memory
 };
 
 class Stacks {
@@ -52,7 +52,7 @@ class Stacks {
     stacks_.reserve(rows.size());  // the stacks point at each other
     for (const InlineStack& row : rows) {
       const Stack* parent = nullptr;
-      // Among the earlier ones, so that no stack is its own caller.
+      // Only earlier ones, so that no stack is its own caller.
       if (row.parent_id) parent = &Require(connection_, stacks_, *row.parent_id, "a stack is of stack");
       const std::string& function =
           Require(connection_, functions_, row.source_function_id, "a stack names source function").name;
@@ -79,7 +79,7 @@ class Stacks {
   std::vector<Stack> stacks_;
 };
 
-// The instructions' rows; their predicates and operands came with the functions.
+// Reads the instructions' rows; their predicates and operands came with the functions.
 void ReadInstructions(TableReader& tables, std::vector<DeviceFunction>& functions) {
   Connection& connection = tables.connection();
   const std::vector<Opcode> opcodes = tables.Load<Opcode>();
@@ -106,14 +106,14 @@ void ReadInstructions(TableReader& tables, std::vector<DeviceFunction>& function
   }
 }
 
-// Brings together again what the file has column by column: the values of each instruction of one owner (a sampling, a
+// Reassembles what the file stores column by column: the values of each instruction for one owner (a sampling, a
 // counting) and one function.
 template <typename Entry>
 class Gatherer {
  public:
   explicit Gatherer(Connection& connection) : connection_(connection) {}
 
-  // Instructions of the function that has had none yet go to `entries`, which must stay where it is.
+  // Instructions of a new function go to `entries`, which must stay in place.
   void Begin(std::int64_t function_id, std::vector<Entry>& entries) {
     if (entries_ == &entries && function_id_ == function_id) return;
     End();
@@ -147,7 +147,7 @@ class Gatherer {
   Connection& connection_;
   std::vector<Entry>* entries_ = nullptr;
   std::int64_t function_id_ = 0;
-  std::size_t first_ = 0;                                    // of this function's entries
+  std::size_t first_ = 0;                                    // start of this function's entries
   std::unordered_map<std::uint32_t, std::size_t> place_of_;  // by offset
 };
 
@@ -210,7 +210,7 @@ std::vector<CounterConfig> LoadRecords(TableReader& tables, const LoadContext& c
 }
 
 // Metric by metric, which is the order in the file, sorted by name, so that each value goes to the end of its range's
-// map. Names and values have been checked by then.
+// map. Names and values have already been checked.
 template <>
 std::vector<Range> LoadRecords(TableReader& tables, const LoadContext& context) {
   std::vector<Range> ranges = tables.Load<Range>();

@@ -8,18 +8,18 @@
 
 namespace fa_profile::store {
 
-/// All metrics, by id. A name belongs to one.
+/// All metrics, by id. No two share a name.
 std::vector<MetricName> LoadMetricNames(TableReader& tables);
 
-/// What was read, and what is asked for.
+/// What was read so far, and what to load.
 struct LoadContext {
   const std::vector<MetricName>& metrics;  ///< all of them
   const LoadOptions& options;
   const Recording& recording;  ///< the lists before this one in kRecordLists
 };
 
-/// The records of one kind. Throws Error (damaged) for what no PieceWriter wrote. Kinds that `options` can leave out,
-/// or that take rows of several tables, have a specialisation.
+/// The records of one kind. Throws Error (damaged) for anything that no PieceWriter wrote. Kinds that `options` can
+/// leave out, or that take rows from several tables, have a specialisation.
 template <typename Record>
 std::vector<Record> LoadRecords(TableReader& tables, const LoadContext&) {
   return tables.Load<Record>();

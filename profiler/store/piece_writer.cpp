@@ -9,7 +9,7 @@
 namespace fa_profile::store {
 namespace {
 
-// Instructions of one function with a value of one name (a reason, a metric), by offset.
+// A function's instructions that have a value of one name (a reason, a metric), by offset.
 using Values = std::vector<std::pair<std::uint32_t, std::int64_t>>;
 
 // Calls take(function_id, name_id, first, last) for each run of neighbours in a column that `goes_on` joins, at most

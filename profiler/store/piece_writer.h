@@ -18,7 +18,8 @@ class PieceWriter {
  public:
   explicit PieceWriter(Connection& connection) : rows_(connection) {}
 
-  /// Throws Error, and has done nothing, when a recording may not hold the piece, or not with what was written before.
+  /// Throws Error, and does nothing, if a recording may not hold the piece, or not together with what was written
+  /// before.
   template <typename Piece>
   void Require(const Piece& piece) const {
     Check(piece);
@@ -26,7 +27,7 @@ class PieceWriter {
     RequireRoom(CodeBytes(piece));
   }
 
-  /// Inserts a piece that Require() takes; its own row first, so that a refusal by SQLite leaves no trace.
+  /// Inserts a piece that Require() accepts; its own row first, so that a refusal by SQLite leaves no trace.
   template <typename Piece>
   void Write(const Piece& piece) {
     const std::int64_t id = rows_.Insert(piece);

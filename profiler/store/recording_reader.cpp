@@ -9,7 +9,7 @@
 namespace fa_profile::store {
 
 struct RecordingReader::Impl {
-  std::vector<std::uint8_t> bytes;  // of a recording in memory; outlives the connection
+  std::vector<std::uint8_t> bytes;  // for a recording in memory; outlives the connection
   OpenedRecording file;
 
   // Every call may read the whole file once.

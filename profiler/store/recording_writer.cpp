@@ -36,13 +36,13 @@ bool RenameToFree(const std::string& from, const std::string& to) {
   throw Error("rename", std::strerror(errno), "cannot rename " + from + " to " + to);
 }
 
-// Makes a rename last through a power cut. Not where the directory may be written but not read.
+// Makes a rename survive a power cut. Has no effect where the directory may be written but not read.
 void SyncDirectory(const std::string& directory) {
   const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder) ::fsync(folder.get());
 }
 
-// Keeps a connection for ever whose files are no longer this process's to write to or to close.
+// Keeps a connection forever whose files this process may no longer write or close.
 void GiveUp(std::unique_ptr<Connection> connection) {
   static std::mutex mutex;
   static auto* const all = new std::vector<std::unique_ptr<Connection>>;
@@ -66,23 +66,24 @@ void CheckTarget(const std::string& path, bool overwrite) {
 
 struct RecordingWriter::Impl {
   std::string path;       // as given
-  std::string full_path;  // absolute: SQLite takes names like "file:x" and ":memory:" for something else
+  std::string full_path;  // absolute: SQLite interprets names like "file:x" and ":memory:"
   std::string part_path;
   std::string full_part_path;
   std::optional<std::string> kept_aside;
   bool overwrite = false;
   bool committed = false;
-  bool unusable = false;  // an error of the disk may have left half a piece in the transaction
+  bool unusable = false;  // a disk error may have left half a piece in the transaction
 
   std::unique_ptr<Connection> connection;  // null after Finish()
   std::optional<PieceWriter> pieces;       // while there is a transaction
-  HeldFiles files;                         // SQLite's: the recording, and the journal of the transaction
+  HeldFiles files;                         // SQLite's: the recording, and the transaction's journal
   bool lost = false;                       // one of them is closed, and SQLite must do nothing more
 
-  // Opens the `.part` and holds its lock until the end: SQLite's own, in exclusive mode, goes with the process.
+  // Opens the `.part` and holds its lock until the end: it is SQLite's own, in exclusive mode, and ends with the
+  // process.
   void Open() {
-    // A killed run's file is renamed under its lock, so that the second try succeeds. More tries are needed only when
-    // other processes use the same path.
+    // A killed run's file is renamed under its lock, so the second try succeeds. More tries are only needed when other
+    // processes use the same path.
     for (int attempt = 0; attempt < 10; ++attempt) {
       if (TryOpen()) return;
     }
@@ -121,34 +122,34 @@ struct RecordingWriter::Impl {
     connection->Check(locked);
     int moved = 0;
     connection->Check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved));
-    if (moved != 0) {  // another process finished or put it aside between our open and our lock
+    if (moved != 0) {  // another process finished it or put it aside between our open and our lock
       connection.reset();
       return false;
     }
     return IsNew() || MoveAside();
   }
 
-  // A new file, or one whose run was killed before its first Commit(): it holds nothing. Asks for its size, because
-  // inside our transaction SQLite counts the first page already.
+  // A new file, or one whose run was killed before its first Commit(): it holds nothing. Checks its size, because
+  // inside our transaction SQLite already counts the first page.
   bool IsNew() const {
     struct stat status {};
     return ::stat(full_part_path.c_str(), &status) == 0 && status.st_size == 0;
   }
 
-  // Removes the journal, which is no longer needed, while the lock is held. Tells SQLite not to remove it again on
-  // closing: by then a file of that name may be the next run's.
+  // Removes the unneeded journal while the lock is held. Tells SQLite not to remove it again on closing, when a file of
+  // that name may belong to the next run.
   void DropJournal() {
     sqlite3_exec(connection->handle(), "PRAGMA journal_mode=PERSIST", nullptr, nullptr, nullptr);
     ::unlink((full_part_path + "-journal").c_str());
   }
 
-  // Renames what a killed run left: it may be the only result of hours. Always false: try again.
+  // Renames a killed run's file: it may be the only result of hours. Always false: try again.
   bool MoveAside() {
     for (int number = 1;; ++number) {
       std::string suffix = ".";
       suffix += std::to_string(number);
       if (!RenameToFree(full_part_path, full_part_path + suffix)) continue;
-      // After our BEGIN has rolled it back the journal is inert; to a file that SQLite refused it still belongs.
+      // After our BEGIN has rolled it back the journal is inert; it still belongs to a file that SQLite refused.
       if (connection && sqlite3_get_autocommit(connection->handle()) == 0) {
         connection->Execute("ROLLBACK");
         DropJournal();
@@ -167,7 +168,7 @@ struct RecordingWriter::Impl {
     connection->Execute("PRAGMA user_version=" + std::to_string(kRecordingSchemaVersion));
   }
 
-  // SQLite would write to, and close, whatever has the numbers of its files now. So the connection is given up.
+  // SQLite would write to, and close, whatever now has the numbers of its files. So the connection is given up.
   void RequireFiles() {
     if (!lost && !files.Held()) {
       lost = true;
@@ -197,7 +198,7 @@ struct RecordingWriter::Impl {
       pieces->Write(piece);
       if (files.count() == 1) files.Add(full_part_path + "-journal");
     } catch (const Error&) {
-      // A refused row (a reference to nothing, an id twice) comes first in its piece and leaves no trace.
+      // A refused row (a dangling reference, a duplicate id) comes first in its piece and leaves no trace.
       if ((sqlite3_errcode(connection->handle()) & 0xFF) != SQLITE_CONSTRAINT) unusable = true;
       throw;
     }
@@ -283,7 +284,7 @@ void RecordingWriter::Finish() {
   impl_->pieces.reset();
   WritePageChecksums(*impl_->connection);
   impl_->DropJournal();
-  // Renamed before the lock goes, or another run could take the `.part` for a killed one's.
+  // Renamed before the lock is released, or another run could mistake the `.part` for a killed one's.
   if (impl_->overwrite) {
     if (::rename(impl_->full_part_path.c_str(), impl_->full_path.c_str()) != 0) {
       throw Error("rename", std::strerror(errno), "cannot rename " + impl_->part_path + " to " + impl_->path,

@@ -18,7 +18,7 @@ const std::vector<std::int64_t>& TableReader::LoadIds(const Table& table) {
   return ids;
 }
 
-// Ids are keys, and so ascend strictly in an honest file; what follows searches and merges by them.
+// Ids are keys, so they ascend strictly in an honest file; the code below searches and merges by them.
 void TableReader::RequireAscending(const Table& table, const std::vector<std::int64_t>& ids) const {
   const auto place = std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>());
   if (place != ids.end()) {

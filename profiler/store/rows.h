@@ -13,18 +13,18 @@
 
 namespace fa_profile::store {
 
-/// Inserts rows, each table's through one prepared statement. The connection outlives it.
+/// Inserts rows, through one prepared statement per table. The connection outlives it.
 class RowWriter {
  public:
   explicit RowWriter(Connection& connection) : connection_(connection) {}
 
-  /// Inserts `row`, unchecked; a Session or Device takes the place of the last one. Returns the id of its row.
+  /// Inserts `row`, unchecked; a Session or Device replaces the last one. Returns the id of its row.
   template <typename Row>
   std::int64_t Insert(const Row& row) {
     return Insert(TableOf<Row>::kTable, &row);
   }
 
-  /// The id of a name in the table of `Names`, which gets it when it is new.
+  /// The id of a name in the table of `Names`, added if it is new.
   template <typename Names>
   std::int64_t NameId(const std::string& name) {
     auto& ids = names_[&TableOf<Names>::kTable];
@@ -42,14 +42,14 @@ class RowWriter {
   std::unordered_map<const Table*, std::unordered_map<std::string, std::int64_t>> names_;
 };
 
-/// The rows of a table in the order of its key, one by one and unchecked.
+/// The rows of a table in key order, one by one and unchecked.
 template <typename Row>
 class RowReader {
  public:
   explicit RowReader(Connection& connection, const std::string& where = "")
       : statement_(connection, SelectRows(TableOf<Row>::kTable, connection.schema_version(), where)) {}
 
-  /// Selects the rows that `where` takes for this value.
+  /// Selects the rows that match this value in `where`.
   void Bind(std::int64_t value) { statement_.Bind(value); }
 
   bool Next(Row& row) {
@@ -76,7 +76,7 @@ void RequireValid(const Connection& connection, const Row& row) {
   }
 }
 
-/// The piece with this id among those that ascend. Throws Error (damaged) when there is none; `what` refers to it: "an
+/// The piece with this id among ascending ones. Throws Error (damaged) if there is none; `what` refers to it: "an
 /// instruction has opcode".
 template <typename Pieces>
 auto& Require(const Connection& connection, Pieces& pieces, std::int64_t id, const char* what) {
@@ -100,7 +100,7 @@ class TableReader {
     return Load<Piece>([](std::vector<Piece>&, const std::vector<std::int64_t>&) {});
   }
 
-  /// `read_parts` reads what pieces have in other tables, given the pieces and the ids of their rows; checks follow.
+  /// `read_parts` reads the pieces' data in other tables, given the pieces and the ids of their rows; checks follow.
   template <typename Piece, typename ReadParts>
   std::vector<Piece> Load(const ReadParts& read_parts) {
     std::vector<Piece> pieces;

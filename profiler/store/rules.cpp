@@ -40,7 +40,7 @@ void CheckParameters(const Subject& subject, const std::vector<ShapeParameter>& 
   }
 }
 
-// What a string or a vector takes besides its content, and a node of a map: of the common 64-bit libraries, rounded up.
+// Overhead of a string or a vector besides its content, and of a map node: as in common 64-bit libraries, rounded up.
 constexpr std::int64_t kAllocationBytes = 32;
 constexpr std::int64_t kNodeBytes = 128;
 
@@ -157,7 +157,7 @@ std::int64_t CodeBytes(const Cubin& cubin) { return static_cast<std::int64_t>(cu
 std::int64_t CodeBytes(const DeviceFunction& function) {
   std::int64_t bytes = TextBytes(function.name);
   for (const Instruction& instruction : function.instructions) {
-    // The predicate and the operands once more: as they are unpacked.
+    // The predicate and the operands count again, for their unpacked form.
     bytes += InstructionBytes(instruction) + TextBytes(instruction.predicate) + TextBytes(instruction.operands);
     for (const InlineFrame& frame : instruction.frames) bytes += FrameBytes(frame.function, frame.file);
   }

@@ -8,8 +8,8 @@
 
 namespace fa_profile::store {
 
-/// What a row must satisfy beyond its columns' checks: what the columns hold together, and the parts of a piece that
-/// are rows of other tables.
+/// What a row must satisfy beyond its columns' checks: relations between columns, and the parts of a piece that are
+/// rows in other tables.
 void CheckContent(const Subject& subject, const Case& item);
 void CheckContent(const Subject& subject, const Verification& verification);
 void CheckContent(const Subject& subject, const Judgement& judgement);
@@ -26,7 +26,7 @@ template <typename Row>
 void CheckContent(const Subject&, const Row&) {}
 
 /// Throws the Error that refuses a row which no recording may hold: for the writer before it writes, for the reader
-/// after it read.
+/// after it has read.
 template <typename Row>
 void Check(const Row& row) {
   const Subject subject(TableOf<Row>::kTable, &row);
@@ -34,7 +34,7 @@ void Check(const Row& row) {
   CheckContent(subject, row);
 }
 
-/// Samplings and countings alike: values by name of each instruction.
+/// Samplings and countings alike: values by name for each instruction.
 inline auto& EntriesOf(const PcSampling& sampling) { return sampling.samples; }
 inline auto& EntriesOf(const SassCounting& counting) { return counting.counts; }
 inline auto& ValuesOf(auto& entry) {
@@ -45,7 +45,7 @@ inline auto& ValuesOf(auto& entry) {
   }
 }
 
-/// What a piece takes of kMaxCodeBytes, roughly and at most.
+/// A piece's share of kMaxCodeBytes, a rough upper bound.
 std::int64_t CodeBytes(const Cubin& cubin);
 std::int64_t CodeBytes(const DeviceFunction& function);
 std::int64_t CodeBytes(const PcSampling& sampling);
@@ -54,7 +54,7 @@ template <typename Piece>
 std::int64_t CodeBytes(const Piece&) {
   return 0;
 }
-/// What a part takes: an instruction without its frames, a frame, a value of an instruction.
+/// The size of a part: an instruction without its frames, a frame, a value of an instruction.
 std::int64_t InstructionBytes(const Instruction& instruction);
 std::int64_t FrameBytes(const std::string& function, const std::string& file);
 std::int64_t ValueBytes(const std::string& name);

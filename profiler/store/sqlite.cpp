@@ -17,7 +17,7 @@
 namespace fa_profile::store {
 namespace {
 
-// The name of a result that a user can look up.
+// The name of a result, for users to look up.
 std::string ResultName(int result) {
   constexpr std::array<std::pair<int, const char*>, 8> kNames = {{{SQLITE_BUSY, "SQLITE_BUSY"},
                                                                   {SQLITE_CANTOPEN, "SQLITE_CANTOPEN"},
@@ -33,7 +33,7 @@ std::string ResultName(int result) {
   return "SQLite result " + std::to_string(result);
 }
 
-// The disk takes no more: what the file holds is whole.
+// The disk accepts no more: what the file holds is complete.
 bool IsWriteError(int extended_result) {
   constexpr std::array kCodes = {SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_TRUNCATE,
                                  SQLITE_IOERR_DELETE};
@@ -152,7 +152,8 @@ bool Statement::Next() {
     sqlite3_reset(statement_);
     return false;
   }
-  // The least a row takes on its page: a 2-byte pointer, the lengths of payload and header, a type byte per column.
+  // The smallest size of a row on its page: a 2-byte pointer, the lengths of payload and header, a type byte per
+  // column.
   connection_.ChargeRow(4 + sqlite3_column_count(statement_));
   return true;
 }
@@ -243,7 +244,7 @@ bool JournalNamesAnotherFile(const std::string& database_path) {
   if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return false;
   const Descriptor journal = OpenFile(path);
   std::array<char, kMagic.size()> tail{};
-  if (lseek(journal.get(), -static_cast<off_t>(tail.size()), SEEK_END) < 0) return false;  // shorter than that
+  if (lseek(journal.get(), -static_cast<off_t>(tail.size()), SEEK_END) < 0) return false;  // it is shorter than that
   return ReadSome(journal.get(), path, tail) == tail.size() && std::memcmp(tail.data(), kMagic.data(), 8) == 0;
 }
 

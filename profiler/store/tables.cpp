@@ -30,7 +30,7 @@
 namespace fa_profile::store {
 namespace {
 
-// A part of an attention shape. All of them are NULL for a case without one; `kFirst` is read first and decides.
+// Part of an attention shape. All are NULL for a case without one; `kFirst` is read first and decides.
 template <auto kPart, bool kFirst = false>
 constexpr Column ShapePart(const char* name, const char* note = "") {
   return {.name = name,
@@ -53,7 +53,7 @@ constexpr Column ShapePart(const char* name, const char* note = "") {
               }};
 }
 
-// A shape of parameters. Read after the parts of an attention shape.
+// A shape made of parameters. Read after the parts of an attention shape.
 constexpr Column ShapeParameters(const char* name, const char* note) {
   return {.name = name,
           .type = "TEXT",
@@ -95,11 +95,11 @@ constexpr Column WorkPart(const char* name, const char* note) {
               }};
 }
 
-// Bytes that a row holds packed, as two columns: how many, and a zstd frame of them.
+// Bytes that a row holds packed, as two columns: their number, and a zstd frame of them.
 
 auto& Content(const auto& row) { return row.bytes; }
 
-// Of each instruction the predicate and the operands, each with a NUL after it.
+// The predicate and operands of each instruction, each followed by a NUL.
 std::vector<std::uint8_t> Content(const DeviceFunction& function) {
   std::vector<std::uint8_t> texts;
   for (const Instruction& instruction : function.instructions) {
@@ -114,7 +114,7 @@ std::vector<std::uint8_t> Content(const DeviceFunction& function) {
 void SetContent(Connection&, Cubin& cubin, std::vector<std::uint8_t> bytes) { cubin.bytes = std::move(bytes); }
 void SetContent(Connection&, CounterImage& image, std::vector<std::uint8_t> bytes) { image.bytes = std::move(bytes); }
 
-// Makes the instructions, whose other fields are read later.
+// Creates the instructions, whose other fields are read later.
 void SetContent(Connection& connection, DeviceFunction& function, const std::vector<std::uint8_t>& bytes) {
   auto place = bytes.begin();
   const auto next = [&] {
@@ -179,7 +179,7 @@ constexpr Column PackedFrame(const char* name, const char* note) {
           .read = [](Statement&, void*) {}};
 }
 
-// A name that rows share by its id. `kIsOfValue`: the name of a value, which is never empty.
+// A name that rows share by id. `kIsOfValue`: the name of a value, which is never empty.
 template <typename Row, bool kIsOfValue = false>
 constexpr Column NameText(const char* note, const char* type = "TEXT NOT NULL") {
   Column column = Field<&Name::name, Row>("name", note);
@@ -409,7 +409,7 @@ const Table TableOf<Range>::kTable = {
      Field<&Range::image_index>("image_index", "index of the range in its image")}};
 
 // Metric first: a report reads some metrics of every range, which are then neighbours. No REFERENCES here: the writer
-// makes both ids itself, and a look-up for each of a million rows would only cost time.
+// assigns both ids itself, and a look-up for each of a million rows would only cost time.
 template <>
 const Table TableOf<MetricValue>::kTable = {
     "value",
@@ -528,8 +528,8 @@ const Table TableOf<SassCounting>::kTable = {
      Field<&SassCounting::part>("part", kWholeCall)},
     2};
 
-// A row is a run of neighbouring instructions with the same count, as those of a basic block have: a row for each of
-// 592,425 numbers took 9.8 MB where this takes 0.9 MB.
+// A row is a run of neighbouring instructions with the same count, as in a basic block: a row for each of 592,425
+// numbers took 9.8 MB where this takes 0.9 MB.
 template <>
 const Table TableOf<CountRun>::kTable = {
     "sass_count",
@@ -540,7 +540,7 @@ const Table TableOf<CountRun>::kTable = {
      Field<&CountRun::count>("count", "of each of these instructions, summed over the device")},
     2};
 
-// Since version 3, and the last one since version 4: where a program's GPU time went. Rows of all but the first add up
+// Since version 3, and the last one since version 4: where a program's GPU time went. Rows in all but the first add up
 // over the windows.
 
 template <>

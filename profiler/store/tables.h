@@ -10,13 +10,13 @@
 #include "columns.h"
 #include "fa_profile/recording.h"
 
-/// The tables of a recording. tables.cpp has the recipe for a new one.
+/// A recording's tables. tables.cpp explains how to add one.
 namespace fa_profile::store {
 
-/// SQLite's application_id of a recording: "FAPR". `file` and the reader know a recording by it.
+/// SQLite's application_id for a recording: "FAPR". `file` and the reader identify a recording by it.
 inline constexpr int kApplicationId = 0x46415052;
 
-/// A name that many rows share by its id.
+/// A name that many rows share by id.
 struct Name {
   std::int64_t id = 0;
   std::string name;
@@ -27,7 +27,7 @@ struct SourceFunction : Name {};
 struct SourceFile : Name {};
 struct StallReason : Name {};
 
-// Rows of pieces that take more than one.
+// Rows for pieces that take more than one.
 
 struct TimingSample {
   std::int64_t timing_id = 0, position = 0;
@@ -115,19 +115,19 @@ struct View {
   int until = 1000;  ///< the last schema version that has it in this form
 };
 
-/// In the order they are created.
+/// In the order of creation.
 std::span<const Table* const> Tables();
 std::span<const View> Views();
 
-/// One table or view, as its CREATE statement. SQLite keeps the text from the name on, after "CREATE TABLE " or
-/// "CREATE VIEW ", so that the statement of a healthy file equals `sql` byte for byte, which the reader checks.
+/// One table or view, as its CREATE statement. SQLite keeps the text from the name on, after "CREATE TABLE " or "CREATE
+/// VIEW ", so that the statement in a healthy file equals `sql` byte for byte, which the reader checks.
 struct SchemaObject {
   std::string_view type;  ///< "table" or "view"
   std::string_view name;
   std::string sql;
 };
 
-/// Everything that a recording of `version` (1 to kRecordingSchemaVersion) holds, in the order it is created.
+/// Everything in a recording of `version` (1 to kRecordingSchemaVersion), in the order of creation.
 std::vector<SchemaObject> Schema(int version);
 
 }  // namespace fa_profile::store

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas
 
 Array = NDArray[Any]
-# What selects rows: a slice, a mask of booleans, or row numbers.
+# Selectors of rows: a slice, a mask of booleans, or row numbers.
 Rows = Union[slice, Array, Sequence[bool], Sequence[int]]
 
 _SHOWN_ROWS = 20

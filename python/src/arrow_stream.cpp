@@ -27,7 +27,7 @@ const char* FormatOf(Kind kind) {
   return "n";
 }
 
-// Bits, the lowest of a byte first.
+// Bits, lowest bit of a byte first.
 class Bits {
  public:
   explicit Bits(std::size_t size) : bytes_((size + 7) / 8) {}
@@ -97,7 +97,8 @@ Buffers::Buffers(const Column& column)
   }
 }
 
-// What a schema or an array keeps alive. `Struct` is ArrowSchema or ArrowArray; a consumer may move its children away.
+// Keeps the memory of a schema or an array alive. `Struct` is ArrowSchema or ArrowArray; a consumer may move its
+// children away.
 template <typename Struct>
 struct Node {
   std::string name;
@@ -156,11 +157,11 @@ void ExportArray(ArrowArray& self, std::unique_ptr<Buffers> buffers) {
   Own(self, std::move(node));
 }
 
-// What a stream gives: its schema, as often as it is asked, and its one batch.
+// A stream's contents: its schema, as often as requested, and its one batch.
 struct Batch {
   std::vector<std::pair<std::string, Kind>> columns;
   std::int64_t rows = 0;
-  std::vector<std::unique_ptr<Buffers>> buffers;  // until they are given
+  std::vector<std::unique_ptr<Buffers>> buffers;  // until they are handed out
   bool given = false;
 };
 

@@ -48,7 +48,7 @@ extern "C" struct ArrowArrayStream {
 
 namespace fa_profile::python {
 
-/// The name that the capsule of a stream has.
+/// The name of a stream's capsule.
 inline constexpr const char* kArrowStream = "arrow_array_stream";
 
 /// A stream of one record batch with these columns: texts are utf8, numbers float64, counts int64, flags bool, absent
@@ -56,7 +56,7 @@ inline constexpr const char* kArrowStream = "arrow_array_stream";
 /// their column, columns of different lengths, and more than 2 GiB of text in a column.
 ArrowArrayStream* NewArrowStream(const Table& table);
 
-/// Releases the stream, unless its consumer has, and frees it. Takes nullptr.
+/// Releases the stream, unless its consumer already has, and frees it. Accepts nullptr.
 void FreeArrowStream(ArrowArrayStream* stream) noexcept;
 
 }  // namespace fa_profile::python

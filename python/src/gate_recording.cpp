@@ -13,7 +13,7 @@
 namespace fa_profile::python {
 namespace {
 
-// A base that has no case, and the candidate's machine: every case is a new one.
+// A base without cases, on the candidate's machine: every case is new.
 gate::Evidence NoBase(const gate::Evidence& candidate) {
   gate::Evidence base;
   base.environment = candidate.environment;
@@ -21,7 +21,7 @@ gate::Evidence NoBase(const gate::Evidence& candidate) {
   return base;
 }
 
-// Without a base every case is new, which then says nothing.
+// Without a base every case is new, so saying it means nothing.
 void LeaveOutNews(gate::GateResult& result) {
   std::erase_if(result.notes, [](const std::string& note) { return note.starts_with("new case without a base"); });
   for (gate::CaseVerdict& one : result.cases) {

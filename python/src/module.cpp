@@ -1,4 +1,4 @@
-// The extension fa_profile._core: what the Python package asks of the libraries. fa_profile/_core.pyi has its types.
+// The extension fa_profile._core: what the Python package needs from the libraries. fa_profile/_core.pyi has its types.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -32,7 +32,7 @@ namespace {
 namespace nb = nanobind;
 using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
-// Recordings hold what programs called their kernels: bytes that are not UTF-8 are escaped.
+// Recordings contain programs' names for their kernels: bytes that are not UTF-8 are escaped.
 nb::object ToStr(std::string_view text) {
   return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
@@ -76,7 +76,7 @@ nb::list ToPython(const Table& table) {
   return columns;
 }
 
-// A NaN is how NumPy marks an absent number.
+// NumPy marks an absent number with NaN.
 Cell CellOf(nb::handle value, Kind kind) {
   if (value.is_none()) return {};
   switch (kind) {
@@ -161,7 +161,7 @@ nb::dict SessionOf(const Profile& profile) {
   });
 }
 
-// Of a watched program; None: the recording is another.
+// For a watched program; None: the recording is of another kind.
 nb::object ProgramOf(const Profile& profile) {
   if (!profile.program) return nb::none();
   const ProgramUse& use = *profile.program;
@@ -220,7 +220,7 @@ std::string Report(const Profile& profile, const std::string& format, int width)
   return std::move(out).str();
 }
 
-// A difference, and its text as fa-profile diff prints it.
+// A difference, and its text as printed by fa-profile diff.
 struct Difference {
   ProfileDiff diff;
   std::string text;
@@ -262,7 +262,7 @@ nb::object TextOf(const gate::GateResult& result, bool brief) {
   return ToStr(gate::GateText(some));
 }
 
-// Where nothing listens NVTX's functions return at once. The names of domains are few, and live as long as the process.
+// If nothing listens, NVTX's functions return at once. The names of domains are few, and live as long as the process.
 nvtxDomainHandle_t DomainOf(const std::string& name) {
   static auto* const domains = new std::map<std::string, nvtxDomainHandle_t>;  // under the GIL
   const auto [found, is_new] = domains->try_emplace(name, nullptr);

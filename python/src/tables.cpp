@@ -14,7 +14,7 @@
 namespace fa_profile::python {
 namespace {
 
-// How a column is made of a row.
+// How a column is made from a row.
 template <typename Row>
 struct Spec {
   std::string_view name;
@@ -33,7 +33,7 @@ Table Build(const std::vector<Row>& rows, std::span<const Spec<Row>> specs) {
   return table;
 }
 
-// Empty texts of the model mean that there is none.
+// Empty texts in the model mean that there is none.
 Cell Text(std::string text) { return text.empty() ? Cell() : Cell(std::move(text)); }
 Cell Text(std::string_view text) { return Text(std::string(text)); }
 
@@ -42,7 +42,7 @@ Cell Maybe(const std::optional<Value>& value) {
   return value ? Cell(*value) : Cell();
 }
 
-// A member of something that the row may not have.
+// A member of something that the row may lack.
 template <typename Whole, typename Member>
 Cell Of(const std::optional<Whole>& whole, Member Whole::*member) {
   if (!whole) return {};
@@ -272,7 +272,7 @@ constexpr std::array kChangedCall = {
     Spec<Change>{"shape", Kind::kText, [](const Change& row) { return Text(row.shape); }},
 };
 
-// A number or the place of one side, which may lack it.
+// One side's number or place, which may be missing.
 template <auto kSide, auto kField>
 Cell OfSide(const WaitChange& row) {
   const std::optional<WaitSide>& side = row.*kSide;
@@ -309,7 +309,7 @@ constexpr std::array kFindingChangeColumns = {
     Spec<FindingChange>{"judgement", Kind::kText, [](const FindingChange& row) { return Text(row.judgement); }},
 };
 
-// The columns of the call, then others.
+// The call's columns, then others.
 template <typename Change>
 Table BuildOfCalls(const std::vector<Change>& rows, std::span<const Spec<Change>> specs) {
   Table table = Build<Change>(rows, kChangedCall<Change>);
@@ -317,7 +317,7 @@ Table BuildOfCalls(const std::vector<Change>& rows, std::span<const Spec<Change>
   return table;
 }
 
-// The metrics of a catalogue that some row has become columns. `metrics_of` gives a row's.
+// Makes columns of the metrics in a catalogue that some row has. `metrics_of` returns a row's.
 template <typename Row, typename MetricsOf>
 void AddMetrics(Table& table, const std::vector<Row>& rows, std::span<const CatalogueMetric> catalogue,
                 const MetricsOf& metrics_of) {

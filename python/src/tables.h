@@ -10,7 +10,7 @@
 
 namespace fa_profile::python {
 
-/// What a column holds; absent cells are std::monostate, of any kind.
+/// The contents of a column; absent cells are std::monostate, in any kind.
 enum class Kind { kText, kNumber, kCount, kFlag };
 
 using Cell = std::variant<std::monostate, std::string, double, std::int64_t, bool>;
@@ -33,7 +33,7 @@ Table PhaseTableOf(const Profile& profile);
 /// One row per entry and metric, and per phase and metric.
 Table MetricTable(const Profile& profile);
 
-/// One row per finding, those of an entry by their weight.
+/// One row per finding, an entry's ordered by weight.
 Table FindingTable(const Profile& profile);
 
 /// One row per sample of a metric over the time of a call.
@@ -57,7 +57,7 @@ Table ChangeTable(const ProfileDiff& diff);
 /// One row per place where warps wait for asynchronous work.
 Table WaitChangeTable(const ProfileDiff& diff);
 
-/// One row per finding that one side has.
+/// One row per finding that only one side has.
 Table FindingChangeTable(const ProfileDiff& diff);
 
 }  // namespace fa_profile::python

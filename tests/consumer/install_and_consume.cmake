@@ -26,7 +26,7 @@ foreach(file man/man1/fa-profile.1 man/man1/fa-profile-gate-selftest.1 bash-comp
     message(FATAL_ERROR "the installation lacks share/${file}")
   endif()
 endforeach()
-# What the program looks for next to itself is in the part of an installation that ci/package.sh packs.
+# The files that the program expects next to itself are in the part of an installation that ci/package.sh packs.
 run(${CMAKE_COMMAND} --install ${BUILD} --component fa_profile_data --prefix ${WORK}/data)
 file(GLOB_RECURSE sources ${SOURCE}/../../cli/*.cpp ${SOURCE}/../../profiler/*.cpp)
 set(looked_for 0)

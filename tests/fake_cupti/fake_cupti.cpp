@@ -98,7 +98,7 @@ CUptiResult cuptiGetTimestamp(std::uint64_t* now) {
 }
 
 CUptiResult cuptiGetDeviceId(CUcontext, std::uint32_t* device) {
-  *device = static_cast<std::uint32_t>(getpid());  // a test beside this one has another GPU
+  *device = static_cast<std::uint32_t>(getpid());  // a test running at the same time has another GPU
   return CUPTI_SUCCESS;
 }
 
@@ -118,7 +118,7 @@ CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams
 CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams*) { return CUPTI_SUCCESS; }
 CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams*) { return CUPTI_SUCCESS; }
 
-// As at the end of a call of the driver.
+// Like at the end of a driver call.
 __attribute__((visibility("default"))) void EndDriverCall(CUpti_CallbackId id, const void* parameters,
                                                           CUresult result) {
   CUpti_CallbackData data = {};
@@ -128,7 +128,7 @@ __attribute__((visibility("default"))) void EndDriverCall(CUpti_CallbackId id, c
   the_callback(the_user, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
 
-// As at the beginning of one.
+// Like at the beginning of one.
 __attribute__((visibility("default"))) void BeginDriverCall(CUpti_CallbackId id, const void* parameters,
                                                             const char* symbol) {
   CUpti_CallbackData data = {};

@@ -44,7 +44,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What of a script has happened: outlives a session, and starts anew with another script.
+// How far a script has got: outlives a session, and restarts with another script.
 std::string script_path;
 std::size_t xids_told = 0;
 std::set<std::size_t> once_done;
@@ -93,7 +93,7 @@ unsigned Gpus() {
   return 2;
 }
 
-// What the script lets `name` return.
+// The result that the script sets for `name`.
 Result Verdict(const std::string& name, const DeviceTag* device = nullptr) {
   if (state.sessions == 0 && name != kInit.name) Misuse(name + " without nvmlInit_v2");
   if (device != nullptr && Has("lost", device->index)) return kGpuIsLost;

@@ -209,7 +209,7 @@ void WriteBytes(const fs::path& path, const Bytes& bytes) {
 
 // The file again on the smallest pages there are: a fuzzer gets through more of a small file.
 Bytes OnSmallPages(const fs::path& path) {
-  int reserved_bytes = 8;  // of a page, for its checksum
+  int reserved_bytes = 8;  // per page, for its checksum
   sqlite3* handle = nullptr;
   char* message = nullptr;
   if (sqlite3_open(path.c_str(), &handle) != SQLITE_OK ||

@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// For run_corpus: whether everything in the recording can be read, as it is.
+// For run_corpus: whether everything in the unchanged recording can be read.
 extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
   try {
     const RecordingReader reader = RecordingReader::FromBytes({data, size});

@@ -1,6 +1,6 @@
-// Runs a fuzz target over files, without libFuzzer: run_corpus DIRECTORY... A crash or a sanitizer's report is a
-// failure, and so is a file under DIRECTORY/good that the target does not accept, or one under DIRECTORY/refused that
-// it does: a seed that is turned away at the door would test nothing behind it.
+// Runs a fuzz target over files, without libFuzzer: run_corpus DIRECTORY...
+// A crash or a sanitizer's report is a failure, and so is a file under DIRECTORY/good that the target does not accept,
+// or one under DIRECTORY/refused that it does: a seed that is rejected at once would test nothing after that check.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

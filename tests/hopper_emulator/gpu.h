@@ -34,7 +34,7 @@ struct Meeting {
   unsigned generation = 0;
 };
 
-/// What a warp exchanges, in two buffers that take turns.
+/// Data exchanged within a warp, in two buffers that take turns.
 struct Exchange {
   Meeting meeting;
   std::uint32_t words[2][32] = {};
@@ -49,7 +49,7 @@ struct Thread {
   ucontext_t context = {};
   std::unique_ptr<std::byte[]> stack;
   bool ended = false;
-  unsigned exchanges = 0;        // of its warp that it took part in
+  unsigned exchanges = 0;        // exchanges in its warp that it took part in
   unsigned cluster_meeting = 0;  // the generation of the cluster's barrier at which it arrived
   std::deque<std::vector<std::function<void()>>> products;  // groups under way, the newest last
   std::vector<std::function<void()>> open_group;
@@ -71,7 +71,7 @@ struct Block {
 /// How the hardware's freedom is used.
 enum class Copies { kAtOnce, kAsLateAsPossible };
 
-/// What a launch says. Shared memory begins at an address that is a multiple of 16 and not of more.
+/// The parameters of a launch. Shared memory begins at an address that is a multiple of 16 and of nothing more.
 struct Launch {
   unsigned blocks = 1;
   unsigned threads = 1;
@@ -117,7 +117,7 @@ void EndPhase(Mbarrier& barrier);
 /// Fails if the kernel before in the stream may be running: tensors must not be touched.
 void ExpectKernelBeforeEnded();
 
-/// A copy by TMA: at once, or when nothing else can go on.
+/// A copy by TMA: immediate, or when nothing else can run.
 void StartCopy(std::function<void()> copy);
 /// Arrivals of the whole cluster.
 void ArriveAtCluster();

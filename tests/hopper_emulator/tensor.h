@@ -8,7 +8,7 @@
 
 namespace fa_profile::emulator {
 
-/// What a tensor map of the emulator holds: (heads, seqlen, head_dim) of 2-byte elements, and the rows of a box.
+/// The contents of the emulator's tensor map: (heads, seqlen, head_dim) of 2-byte elements, and the rows of a box.
 struct Tensor {
   std::uint16_t* data;
   int head_dim;

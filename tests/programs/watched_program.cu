@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-// Of cuda_profiler_api.h, which not every installation of the toolkit has.
+// From cuda_profiler_api.h, which not every installation of the toolkit has.
 extern "C" cudaError_t cudaProfilerStart();
 extern "C" cudaError_t cudaProfilerStop();
 

@@ -11,9 +11,9 @@
 
 namespace fa_profile {
 
-/// Attention in float64 on the CPU, as the formula says it: O = softmax(Q K^T / sqrt(head_dim)) V, with keys after the
-/// query left out when causal. Tensors are (batch, num_heads, seqlen, head_dim), contiguous. What the reference that
-/// runs on the GPU is held against. Throws Error when a span's size is not shape.Elements().
+/// Attention in float64 on the CPU, following the formula: O = softmax(Q K^T / sqrt(head_dim)) V, with keys after the
+/// query left out when causal. Tensors are (batch, num_heads, seqlen, head_dim), contiguous. The reference that runs on
+/// the GPU is checked against it. Throws Error when a span's size is not shape.Elements().
 inline std::vector<double> AttentionReference(const AttentionShape& shape, std::span<const float> q,
                                               std::span<const float> k, std::span<const float> v) {
   const auto elements = static_cast<std::size_t>(shape.Elements());

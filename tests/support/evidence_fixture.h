@@ -7,7 +7,7 @@
 
 namespace fa_profile {
 
-/// What a run of pairs and a recording say of two kernels and the frozen one, with some of every field.
+/// Evidence from a run of pairs and a recording for two kernels and the frozen one, with a value in every field.
 inline gate::Evidence SampleEvidence(int timing_processes = 8) {
   gate::Evidence evidence;
   evidence.origin = "pairs of 2026-11-21";

@@ -23,17 +23,17 @@ class FakeGpu final : public collect::GpuApi {
   int passes_needed = 1;                 ///< after this many, Stop() gives true
   std::size_t ranges_dropped = 0;        ///< the last ones of an image
   std::vector<std::string> range_names;  ///< in place of those pushed, when not empty
-  std::vector<DataLoss> refused;         ///< of a plan
+  std::vector<DataLoss> refused;         ///< in a plan
   bool flushes_cache = false;
-  std::vector<double> call_ns = {1000.0};          ///< of each Time() in turn; the last one stays
-  std::vector<collect::PcSamples> samples = {{}};  ///< of each Take() in turn; the last one stays
-  std::vector<collect::CountedPc> counts;          ///< of each Take()
+  std::vector<double> call_ns = {1000.0};          ///< for each Time() in turn; the last one stays
+  std::vector<collect::PcSamples> samples = {{}};  ///< for each Take() in turn; the last one stays
+  std::vector<collect::CountedPc> counts;          ///< for each Take()
   std::uint64_t counts_dropped = 0;
   std::vector<std::string> sass_metrics = {"smsp__sass_inst_executed"};
   std::map<std::uint64_t, std::vector<std::uint8_t>> modules;
-  std::vector<collect::PmReadings> pm_readings = {{}};  ///< of each Take() in turn; the last one stays
+  std::vector<collect::PmReadings> pm_readings = {{}};  ///< for each Take() in turn; the last one stays
   double free_memory_share = 1.0;
-  std::optional<double> sm_clock_hz = 1.5e9;  ///< of each Time() that reads it
+  std::optional<double> sm_clock_hz = 1.5e9;  ///< for each Time() that reads it
   std::string failing_call;                   ///< Call() with this text throws Error
 
   /// Objects of CUPTI that are open now, and samplers and counters that run.
@@ -66,7 +66,7 @@ class FakeGpu final : public collect::GpuApi {
     body();
     return std::exchange(trace_, {});
   }
-  /// What a workload's launch leaves in a trace.
+  /// A workload's launch in a trace.
   void Launched(const std::string& kernel) {
     Call(kernel);
     trace_.launches.emplace_back().kernel_name = kernel;

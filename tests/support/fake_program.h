@@ -49,15 +49,15 @@ class FakeGraph final : public collect::GraphNodes {
 /// and tests set the answers.
 class FakeProgram final : public collect::ProgramApi, public collect::LaunchFilter, public collect::LaunchClasses {
  public:
-  FakeGpu gpu;  ///< its failing_call is of the calls below, too
+  FakeGpu gpu;  ///< its failing_call may be one of the calls below, too
   RecordingBuilder built;
 
   bool recorded = true;              ///< OpenRecording()
   bool records = true;               ///< Records(), once the recording is open
-  std::vector<bool> idle = {true};   ///< of each wait for the GPU in turn; the last one stays
+  std::vector<bool> idle = {true};   ///< for each wait for the GPU in turn; the last one stays
   std::vector<double> waits;         ///< seconds of each
   Sampling sampled = Sampling::kOn;  ///< sampling(), until PauseSampling()
-  std::int64_t now_ns = 0;           ///< goes on by step_ns at each look
+  std::int64_t now_ns = 0;           ///< advances by step_ns at each look
   std::int64_t step_ns = 0;
   bool asks_one_by_one = false;                                ///< asks()
   bool takes = true;                                           ///< Takes()

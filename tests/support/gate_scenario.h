@@ -8,7 +8,7 @@
 
 #include "fa_profile/gate.h"
 
-/// Evidence of two builds of a small ladder, made up: a run of the gate with exactly the differences a test asks for.
+/// Made-up evidence of two builds of a small ladder: a run of the gate with exactly the differences that a test needs.
 namespace fa_profile {
 
 /// How one case of the candidate differs from the base.

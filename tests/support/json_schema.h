@@ -16,7 +16,7 @@ class JsonSchema {
   JsonSchema(const JsonSchema&) = delete;
   JsonSchema& operator=(const JsonSchema&) = delete;
 
-  /// What does not fit, each with its place; empty when the document is valid.
+  /// The violations, each with its place; empty when the document is valid.
   std::vector<std::string> Validate(const nlohmann::json& document) const;
 
  private:

@@ -52,7 +52,7 @@ class LintFixture : public FolderTest {
     return kernels;
   }
 
-  // Without the lines that tell of progress: how many there are depends on the speed of the machine.
+  // Removes the progress lines, whose number depends on the speed of the machine.
   static std::string WithoutProgress(const std::string& err) {
     std::istringstream lines(err);
     std::string rest;

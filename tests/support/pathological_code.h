@@ -8,7 +8,7 @@
 
 namespace fa_profile {
 
-/// Code that no compiler writes, in as many instructions as asked for or some more: what could make an analysis slow.
+/// Code that no compiler writes, with at least the requested number of instructions: it could make an analysis slow.
 struct PathologicalCode {
   const char* name;
   std::vector<Line> (*make)(std::size_t instructions);

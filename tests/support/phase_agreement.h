@@ -21,7 +21,7 @@
 
 namespace fa_profile {
 
-/// What the inference made of a function, and how well it agrees. No weights where it refused.
+/// The inference's result for a function, and how well it agrees. No weights if it refused.
 struct PhaseAgreement : analyze::PhaseConfusion {
   std::string refusal;
   analyze::InferenceChecks checks;
@@ -91,7 +91,7 @@ inline std::string VariantOf(std::string_view name) {
 }
 
 /// Whether a variant is in the half that was set aside before the rules of the inference were tuned on the other half:
-/// bit 16 of the FNV-1a hash of its name. Written down before any variant was looked at.
+/// bit 16 of the FNV-1a hash of its name. Written down before anybody looked at a variant.
 constexpr bool IsSetAside(std::string_view variant) {
   std::uint32_t hash = 2166136261U;
   for (const char c : variant) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;

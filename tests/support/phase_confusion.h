@@ -1,4 +1,4 @@
-// Phases that functions name beside those that are inferred. For tests and bench/infer_phases.
+// Phases named by functions compared with inferred ones. For tests and bench/infer_phases.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct PhaseConfusion {
   double All() const {
     return SumWhere([](const auto&) { return true; });
   }
-  /// Of what is named, the share with the same name both ways. 0 where nothing is named, as all ratios here.
+  /// Share of the named weight that has the same name both ways. 0 if nothing is named, like all ratios here.
   double SameRatio() const {
     return OfAll(SumWhere([](const auto& names) { return names.first == names.second; }));
   }

@@ -33,13 +33,13 @@ inline std::vector<std::uint8_t> SampleCubin(const std::string& name) {
 
 using Lines = std::vector<std::pair<std::string, int>>;  ///< file and line of each frame, innermost first
 
-/// What `nvdisasm -c -gi` says of an instruction. It prints frames where the innermost one changes: `is_printed`; other
-/// instructions have the innermost frame of those before.
+/// Output of `nvdisasm -c -gi` for an instruction. It prints frames when the innermost one changes: `is_printed`; other
+/// instructions have the previous innermost frame.
 struct ListedLines {
   Lines lines;
   bool is_printed = false;
 };
-/// By the function of the code section, and offset.
+/// By the code section's function, and offset.
 using Listing = std::map<std::string, std::map<std::uint32_t, ListedLines>>;
 
 inline Listing ReadListing(const std::string& text) {

@@ -2,8 +2,8 @@
 
 namespace fa_profile {
 
-/// A test that shows an amount, or something that happens at a random moment, shows it in the build without sanitizers.
-/// AddressSanitizer looks for accesses to memory alone: there it gets smaller inputs and fewer rounds of the same.
+/// Tests of an amount, or of something that happens at a random moment, are meaningful in the build without sanitizers.
+/// AddressSanitizer only looks for memory accesses: there they get smaller inputs and fewer rounds.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr bool kSanitized = true;
 #else

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-/// What a forger of recordings needs: the checksums of the pages, and the size in the header, made right again after a
-/// change. Written from the documents of SQLite (fileformat2.html, cksumvfs.html), not from the code under test.
+/// A forger's tools for recordings: fix the checksums of the pages, and the size in the header, after a change. Written
+/// from SQLite's documents (fileformat2.html, cksumvfs.html), not from the code under test.
 namespace fa_profile {
 
 /// Bytes of a page by the header of an SQLite file; 0 when `file` is shorter than a page or names an impossible size.

@@ -38,7 +38,7 @@ class FolderTest : public testing::Test {
 /// The bytes of a file; fails the test and returns "" when the file cannot be read.
 std::string ReadFile(const std::filesystem::path& path);
 
-/// Writes a file anew; fails the test when it cannot be written.
+/// Writes a file, replacing any old one; fails the test when it cannot be written.
 void WriteFile(const std::filesystem::path& path, std::string_view bytes);
 
 /// A file of this repository.

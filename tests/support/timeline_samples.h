@@ -6,7 +6,7 @@
 #include "fa_profile/recording.h"
 #include "fa_profile/timeline_metrics.h"
 
-/// What --timeline adds to a recording, made by hand. Its numbers are not measurements.
+/// Data that --timeline adds to a recording, made by hand. Its numbers are not measurements.
 namespace fa_profile::sample {
 
 /// A sample every 10 us of every metric, over 1 ms. SMs are active in full for 0.8 ms, by 60 % for 160 us, and by 30 %

@@ -83,7 +83,7 @@ struct TlsReply {
   std::string text;         ///< the whole HTTP reply; empty without one
   std::string problem;      ///< what GnuTLS says of the failure
   std::string alert;        ///< the server's last word, by GnuTLS's name; empty: it just ended the connection
-  std::string description;  ///< of the session: version, group, cipher
+  std::string description;  ///< the session's version, group, cipher
 };
 
 /// GET / over TLS, verifying the server's certificate against `ca`; shows `own` where that is not null.

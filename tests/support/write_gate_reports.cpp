@@ -1,5 +1,7 @@
-/// Writes the gate's reports of sample results to a folder: what gate_formats_test.py holds against the formats' own
-/// schemas and tools. write_gate_reports FOLDER
+/// Writes the gate's reports of sample results to a folder, for gate_formats_test.py to check with the formats' own
+/// schemas and tools.
+///
+///   write_gate_reports FOLDER
 
 #include <filesystem>
 #include <fstream>

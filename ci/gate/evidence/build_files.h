@@ -9,7 +9,7 @@ namespace fa_profile::gate {
 /// A file with GPU code in a build.
 struct BuildFile {
   std::string path;
-  std::string prefix{};  ///< of its kernels' names: "my_kernel/"; empty for the build itself and for the ladder
+  std::string prefix{};  ///< prefix of its kernels' names: "my_kernel/"; empty for the build itself and for the ladder
   bool ladder = false;   ///< only its rungs count
   bool given = false;    ///< by its own path, not found in a folder: GPU code is expected in it
   bool compared = true;  ///< false: an object, archive or program of a folder, which may be linked into its libraries

@@ -39,7 +39,7 @@ class LogReader {
     return plain;
   }
 
-  // ptxas -v prints three lines; the third tells of spills.
+  // ptxas -v prints three lines; the third has the spills.
   bool ReadSpills(const std::string& line, CompilerWarning& warning) {
     std::string built_for;
     if (RE2::PartialMatch(line, entry_, &built_for)) counts_ = architecture_.empty() || built_for == architecture_;
@@ -62,7 +62,7 @@ class LogReader {
     return true;
   }
 
-  // The line number is not part of the text: every edit above changes it.
+  // The line number is not part of the text: every edit above it changes it.
   bool ReadPlaced(const std::string& line, CompilerWarning& warning) const {
     std::string name;
     int number = 0;
@@ -89,7 +89,7 @@ class LogReader {
   const RE2 entry_{R"(Compiling entry function '[^']*' for '([^']*)')"};
   const RE2 function_line_{R"(Function properties for (\S+))"};
   const RE2 stack_{R"( bytes stack frame, (.*?)\s*$)"};
-  // "ptxas warning : text", "ptxas x.ptx, line 9; warning : text", and ptxas's notes of lost performance.
+  // "ptxas warning : text", "ptxas x.ptx, line 9; warning : text", and ptxas's notes on lost performance.
   const RE2 tool_warning_{R"((?:ptxas|nvlink).*?warning ?:\s*(\S.*?)\s*$)"};
   const RE2 tool_note_{R"((?:ptxas|nvlink).*?(Potential Performance Loss.*?)\s*$)"};
   const RE2 quoted_{"'([^']+)'"};

@@ -15,7 +15,7 @@ class HotLines {
   /// `recording` must outlive this.
   HotLines(const Recording& recording, std::string repository);
 
-  /// The line with most samples of each phase of `entry` (empty: the whole call): a line of the phase function, not of
+  /// The line with most samples in each phase of `entry` (empty: the whole call): a line of the phase function, not of
   /// its callees; outside phase functions a line of the kernel. A phase without lines is left out.
   std::map<std::string, SourcePlace> Of(const ProfileEntry& entry);
 

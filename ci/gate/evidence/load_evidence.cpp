@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kOneBuild = "give files of one build; to compare two builds use fa-profile gate";
 
-// Anything else goes to the recordings' reader, whose errors fit best.
+// Everything else goes to the recordings' reader, whose errors fit best.
 bool IsJson(const std::string& path) {
   const Descriptor file = OpenFile(path);
   std::array<char, 4096> buffer{};
@@ -83,7 +83,7 @@ void MergeCode(CaseFacts& into, const CaseFacts& piece, const std::string& origi
   std::ranges::sort(into.code, {}, [](const CodeFacts& facts) { return std::pair(facts.name, facts.symbol); });
 }
 
-// What files of one build agree on where they know it.
+// Merges a value on which files of one build must agree where they know it.
 void MergeKnown(std::string& into, const std::string& piece, const std::string& what) {
   if (into.empty()) into = piece;
   if (!piece.empty() && into != piece) throw Error(what + " than in the files before it", kOneBuild);
@@ -118,7 +118,7 @@ void MergeCase(CaseFacts& into, const CaseFacts& piece, const std::string& origi
 
 void Merge(Evidence& into, Evidence piece) {
   MergeEnvironment(into, piece);
-  std::vector<std::size_t> index;  // of the piece's cases among ours
+  std::vector<std::size_t> index;  // index of the piece's cases among ours
   for (CaseFacts& facts : piece.cases) {
     const auto found = FindCase(into, facts.kernel, facts.shape);
     index.push_back(found.value_or(into.cases.size()));
@@ -138,7 +138,7 @@ void Merge(Evidence& into, Evidence piece) {
   into.unread_code.insert(into.unread_code.end(), piece.unread_code.begin(), piece.unread_code.end());
 }
 
-// Lets each process name its card, and the environment none, if there are several.
+// If there are several cards, names each process's, and none in the environment.
 void NameCards(std::vector<Evidence>& pieces) {
   std::set<std::string> cards;
   for (const Evidence& piece : pieces) {
@@ -158,7 +158,7 @@ void NameCards(std::vector<Evidence>& pieces) {
   for (Evidence& piece : pieces) piece.environment.gpu_uuid.clear();
 }
 
-// Evidence of several cards is a baseline: what it is compared with comes from one.
+// Evidence from several cards is a baseline: a candidate comes from one.
 void RequireOneCard(const std::vector<Evidence>& pieces) {
   for (const Evidence& piece : pieces) {
     if (pieces.size() == 1 || CardsOf(piece).size() < 2) continue;

@@ -24,7 +24,8 @@ namespace fa_profile::gate {
 namespace {
 
 // NVML's clock event reasons that count as throttling: HW slowdown 0x8, SW thermal 0x20, HW thermal 0x40, HW power
-// brake 0x80. Not: idle, and the software power cap, which a kernel that draws the board's power reaches in every run.
+// brake 0x80. Not idle, and not the software power cap, which a kernel that draws the board's power reaches in every
+// run.
 constexpr std::uint64_t kThrottleReasons = 0x8 | 0x20 | 0x40 | 0x80;
 
 // The state after the run: before it the GPU may have been idle.
@@ -47,7 +48,7 @@ class RecordedCode {
   /// The kernels of a case, by name.
   std::vector<CodeFacts> Of(const ProfileEntry& entry) {
     std::vector<CodeFacts> code;
-    // Facts of some functions of a call are not those of the call: redact may have left out the code of others.
+    // Facts about some functions of a call do not describe the call: redact may have removed the code of others.
     const auto has_no_code = [&](const DeviceFunction* function) {
       return function->instructions.empty() && InfoOf(function->cubin_crc) == nullptr;
     };
@@ -153,7 +154,7 @@ std::map<MetricKey, double> ValuesOf(const ProfileEntry& entry) {
   return values;
 }
 
-// A part of the recording that is missing. Not: counters that the chip does not have, kernels that do not support a
+// Whether part of the recording is missing. That excludes counters that the chip lacks, kernels that do not support a
 // shape, and remarks on the quality of phases.
 bool IsLoss(const DataLoss& loss) {
   static const std::set<std::string> kRemarks{"kernel_skipped",     "metric_contradictory", "metric_not_a_counter",

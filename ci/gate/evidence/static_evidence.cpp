@@ -48,7 +48,8 @@ constexpr std::size_t kMostLogBytes = std::size_t{256} << 20U;
 
 constexpr std::string_view kRung = "rung";
 
-// Code does not tell it. What registers and threads allow can still be compared, because both builds are read so.
+// Code does not reveal it. What registers and threads allow can still be compared, because both builds are read this
+// way.
 analyze::LintOptions WithoutDynamicSharedMemory() {
   analyze::LintOptions options;
   options.dynamic_shared_memory_bytes = 0;
@@ -67,7 +68,7 @@ struct BuiltKernel {
   std::string code_hash;  ///< sass::CubinFunction's
 };
 
-/// A cubin and its selected kernels. Its bytes are read when they are needed: all of a build may not fit into memory.
+/// A cubin and its selected kernels. Its bytes are read on demand: those of a whole build may not fit into memory.
 struct Work {
   std::string file;
   std::shared_ptr<const sass::MachineCode> code;
@@ -76,7 +77,7 @@ struct Work {
   std::vector<BuiltKernel> kernels;  ///< function.name set, the rest of function and facts to be filled
 };
 
-// "rung7_mma.cu" of the namespace "_GLOBAL__N__21b11bff_12_rung7_mma_cu_07245e80" that nvcc gives to a file's own
+// "rung7_mma.cu" from the namespace "_GLOBAL__N__21b11bff_12_rung7_mma_cu_07245e80" that nvcc gives to a file's own
 // names.
 std::string SourceInSymbol(const std::string& symbol) {
   for (const std::string_view mark : {std::string_view("_GLOBAL__N__"), std::string_view("_INTERNAL_")}) {
@@ -105,7 +106,7 @@ std::string SourceOf(const sass::LineTable& lines, const sass::CubinFunction& fu
   return {};
 }
 
-// "mma" of "rung7_mma.cu", as rungs are named (kernels/); empty for other files.
+// "mma" for "rung7_mma.cu", as rungs are named (kernels/); empty for other files.
 std::string RungOf(const std::string& source) {
   std::string id;
   (void)RE2::FullMatch(source, R"(rung[0-9]+_(.+)\.cu.*)", &id);
@@ -129,7 +130,7 @@ std::pair<int, int> ArchitectureRank(const std::string& architecture) {
   return {number, letter == "a" ? 2 : letter == "f" ? 1 : 0};
 }
 
-/// What -G makes is other code than what is shipped: each variable in memory, nothing optimised.
+/// -G produces different code from what is shipped: each variable in memory, nothing optimised.
 void RefuseDeviceDebug(const std::string& file, const std::string& kernel) {
   throw Error(file + ": " + kernel + " is device debug code (nvcc -G), which is not optimised: it differs from " +
                   "the code that will run",
@@ -197,7 +198,7 @@ class Build {
   /// No file had a kernel, whatever its name.
   bool IsEmpty() const { return works_.empty() && others_.empty() && unread_.empty(); }
 
-  /// Code that was not read, with its reason.
+  /// Code that was not read, with the reason.
   std::vector<std::string> TakeUnread() {
     std::ranges::sort(unread_);
     return std::move(unread_);
@@ -351,7 +352,7 @@ std::optional<std::string> OneOf(const std::vector<BuiltKernel*>& kernels, std::
   return same ? std::optional(first) : std::nullopt;
 }
 
-// The line with most instructions of each phase: HotLines of a recording that sampled each instruction once.
+// The line with most instructions in each phase: like HotLines of a recording that sampled each instruction once.
 std::map<std::string, SourcePlace> PlacesOf(const std::vector<BuiltKernel*>& kernels, const std::string& repository) {
   Recording recording;
   ProfileEntry entry;
@@ -371,7 +372,7 @@ std::map<std::string, SourcePlace> PlacesOf(const std::vector<BuiltKernel*>& ker
 /// Warnings of kernels that are not selected are dropped.
 class WarningSorter {
  public:
-  /// `sources`: the names of the files with the kernels of each case.
+  /// `sources`: names of the files that contain each case's kernels.
   WarningSorter(Evidence& evidence, const std::vector<std::set<std::string>>& sources, const std::string& repository)
       : evidence_(evidence), sources_(sources), repository_(repository) {}
 
@@ -414,7 +415,7 @@ bool HasNoLog(const Evidence& evidence) {
   return !evidence.processes.empty() || std::ranges::find(evidence.losses, kNoBuildLog) != evidence.losses.end();
 }
 
-// A case of a file with warnings, not of a kernel.
+// A case for a file with warnings, not for a kernel.
 bool IsOfFile(const CaseFacts& facts) {
   return facts.code.empty() && facts.shape.empty() && facts.launches.empty() && !facts.verification;
 }
@@ -432,7 +433,7 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
     }
   }
   if (found.IsEmpty()) RefuseWithoutKernels(build);
-  // Read before the code, which takes longer: a log that is missing is an error at once.
+  // Read before the code, which takes longer: a missing log is an immediate error.
   const auto log = options.build_log ? options.build_log : FindBuildLog(build);
   const std::string log_text = log ? ReadFile(*log, kMostLogBytes) : std::string();
   std::vector<BuiltKernel> kernels = found.Disassemble();

@@ -38,7 +38,7 @@ std::string Slug(const std::string& text) {
 
 std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
 
-// The first few, so that a message stays short.
+// The first few names, to keep a message short.
 std::string Some(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 5;
   const std::vector<std::string> shown(names.begin(),
@@ -85,7 +85,7 @@ Receipt ReadReceipt(const JsonNode& node) {
           .sha256 = node.At("sha256").Text()};
 }
 
-// How many processes of one kind, of the kind with more, gave a case's duration on a card.
+// Number of processes that gave a case's duration on a card, for the kind of process with more.
 std::size_t Durations(const Evidence& evidence, std::size_t case_index, const std::string& card) {
   std::size_t most = 0;
   for (const char* const kind : {"timing", "recording"}) {
@@ -173,7 +173,7 @@ std::string GpuFolder(const std::string& gpu_name) {
 
 std::string LineageOf(const Environment& environment) {
   constexpr std::int64_t kMega = 1'000'000;
-  // The branch: drivers of one branch differ in fixes only, drivers of two may run a kernel differently.
+  // The branch: drivers of one branch differ only in fixes, drivers of two may run a kernel differently.
   const std::string branch = environment.driver_version.substr(0, environment.driver_version.find('.'));
   const std::string clock = environment.sm_clock_max_hz > 0
                                 ? fmt::format("{}MHz", (environment.sm_clock_max_hz + kMega / 2) / kMega)

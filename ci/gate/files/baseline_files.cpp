@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void CannotOpen(const std::string& path) {
-  // What O_NOFOLLOW gives for a symbolic link to a file and to a folder.
+  // What O_NOFOLLOW returns for a symbolic link to a file and to a folder.
   if (errno == ELOOP || (errno == ENOTDIR && fs::is_symlink(path))) {
     throw Error(path + " is a symbolic link", "give the file or the folder itself");
   }
@@ -55,7 +55,7 @@ void RefuseParents(const std::string& folder) {
   }
 }
 
-/// Of a folder's files and folders, sorted; empty also where it cannot be read.
+/// Names of a folder's files and folders, sorted; also empty if it cannot be read.
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -128,7 +128,7 @@ std::string BaselineFolder::Store(const PromotedBaseline& baseline) const {
   std::string path = path_ + "/" + name;
   const std::optional<PromotedBaseline> newest = Read(name);
   const std::string part = fmt::format(".{}.{}.part", name, getpid());
-  (void)unlinkat(folder_.get(), part.c_str(), 0);  // of a process that died, with our number
+  (void)unlinkat(folder_.get(), part.c_str(), 0);  // left by a process that died, with our number
   std::string second_name;
   try {
     WriteNewAt(folder_.get(), part, ToJson(baseline), path);

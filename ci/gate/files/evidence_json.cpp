@@ -21,7 +21,7 @@ using Columns = std::map<std::string, std::set<MetricKey>>;  // by kind of proce
 constexpr double kExact = 9007199254740992.0;
 constexpr std::size_t kHashDigits = 16;
 
-// A number as evidence keeps it: whole ones exact, others to 7 significant digits.
+// A number as stored in evidence: whole ones exact, others to 7 significant digits.
 double Rounded(double value) {
   if (!std::isfinite(value)) throw Error("a value is not finite", "measure again; this is a bug of fa-profile");
   if (std::trunc(value) == value && std::abs(value) < kExact) return value;
@@ -67,8 +67,8 @@ Json JsonNumber(double value) {
   return kept;
 }
 
-/// The fields of each struct, in the order of the file: `Io` is a Writer, a Reader or Keys. Field() is left out of the
-/// file when it has its default, Required() never.
+/// The fields of each struct, in file order: `Io` is a Writer, a Reader or Keys. Field() is left out of the file when
+/// it has its default, Required() never.
 template <typename T, typename Struct>
 concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 

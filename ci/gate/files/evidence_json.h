@@ -17,10 +17,10 @@ inline constexpr std::size_t kLongestPhase = 128;  ///< bytes: each value stores
 inline constexpr std::size_t kLongestMetric = 64;
 inline constexpr int kMostPairNumber = 1'000'000;
 
-/// Throws Error unless the text has so many hexadecimal digits, in lower case.
+/// Throws Error unless the text has this many hexadecimal digits, in lower case.
 void RequireHexDigits(const JsonNode& node, std::size_t count);
 
-/// The value of `document`, evidence as ToJson() writes it. Throws Error.
+/// Reads `document`, evidence as written by ToJson(). Throws Error.
 Evidence ReadEvidence(const JsonNode& document);
 
 }  // namespace fa_profile::gate

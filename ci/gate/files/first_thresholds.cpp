@@ -11,7 +11,7 @@
 namespace fa_profile::gate {
 namespace {
 
-constexpr std::size_t kMostListed = 40;      // of a file: a library of templates has hundreds
+constexpr std::size_t kMostListed = 40;      // for one file: a library of templates has hundreds
 constexpr std::size_t kLongestKernel = 120;  // in a comment of one line
 
 constexpr const char* kHead =
@@ -70,13 +70,13 @@ std::string Defaults() {
   return open.empty() ? text : text + "}\n";
 }
 
-// In double quotes, as YAML and JSON both read it; ASCII alone, so that nothing in it ends a comment. Names in rules
-// are patterns: a name that has a star matches itself.
+// In double quotes, read alike by YAML and JSON; ASCII only, so that nothing in it ends a comment. Names in rules are
+// patterns: a name that contains a star matches itself.
 std::string QuotedName(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
 }
 
-// A rule can name it: short enough, and nothing that the reader refuses.
+// A rule can name it: it is short enough, and has nothing that the reader refuses.
 bool CanBeNamed(const std::string& kernel) {
   return kernel.size() <= kLongestKernel && std::ranges::all_of(kernel, [](char c) { return c >= ' ' && c <= '~'; });
 }
@@ -101,7 +101,7 @@ std::string FoundCase(const CaseFacts& facts) {
                      facts.shape.empty() ? "" : ", shape " + QuotedName(facts.shape), code.empty() ? "" : ": " + code);
 }
 
-// What a kernel is held to is what was found of it.
+// The rule that holds a kernel to its current values.
 std::string RuleOf(const CaseFacts& facts) {
   if (facts.code.empty() || !CanBeNamed(facts.kernel)) return {};
   if (!Spills(facts)) {

@@ -16,14 +16,15 @@ enum class Quantity {
   kPlain,    ///< 8
 };
 
-/// Kind of the values of a metric with this unit.
+/// Kind of values for a metric with this unit.
 Quantity QuantityOf(std::string_view unit);
 
 /// A finite number of at least 0 in the unit of its kind, converted to base units (shares, seconds, bytes). Throws
 /// Error at the node, with what to write instead.
 double ReadLimit(const StrictYaml& yaml, const YAML::Node& node, const std::string& what, Quantity quantity);
 
-/// As ReadLimit() reads it, with a blank before the unit: "25 %", "1.5 us", "48 KiB", "8 registers" if that is `unit`.
+/// As accepted by ReadLimit(), with a blank before the unit: "25 %", "1.5 us", "48 KiB", "8 registers" if that is
+/// `unit`.
 std::string LimitText(double value, Quantity quantity, std::string_view unit = {});
 
 }  // namespace fa_profile::gate

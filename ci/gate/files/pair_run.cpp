@@ -25,7 +25,7 @@ PairRun PairRunFromJson(const std::string& text, const std::string& name) {
   const JsonFile file{name, "use a file that fa-profile gate --pair --save wrote"};
   const nlohmann::json parsed = ParseStrictJson(text, file);
   const JsonNode document(parsed, file);
-  // The version before the keys: a newer one may have others.
+  // Check the version before the keys: a newer one may have others.
   if (!parsed.is_object() || !parsed.contains("second_stage")) document.Fail("is not a run of pairs");
   RequireVersion(document, kPairRunVersion);
   document.RequireOnly({"version", "second_stage", "base", "candidate", "control"});

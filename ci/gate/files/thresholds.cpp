@@ -160,7 +160,7 @@ Demand FindDemand(const Thresholds& thresholds, const std::string& kernel, const
 void RequireRulesMatch(const Thresholds& thresholds, const CaseNames& cases, const std::vector<std::string>& phases) {
   for (const ThresholdRule& rule : thresholds.rules) {
     std::set<std::string> kernels;
-    std::set<std::string> shapes;  // of the kernels that it matches
+    std::set<std::string> shapes;  // shapes of the kernels that it matches
     bool matches = false;
     for (const auto& [kernel, shape] : cases) {
       kernels.insert(kernel);

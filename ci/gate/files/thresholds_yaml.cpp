@@ -229,7 +229,7 @@ class ThresholdsReader {
     require(rule.expires, "expires", "add the last day on which it counts: expires: 2026-12-31");
   }
 
-  /// Of two rules with the same patterns, metric and key only the last would count, but a reader might believe the
+  /// If two rules have the same patterns, metric and key, only the last would count, while a reader might believe the
   /// first.
   void RequireEffect(const YAML::Node& node, const ThresholdRule& rule) {
     const auto claim = [&](bool demands, const char* what) {

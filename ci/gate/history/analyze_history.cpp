@@ -53,7 +53,7 @@ void Select(History& history, const HistoryOptions& options) {
               "fa-profile gate history show FILE.db without --gpu names the cards");
 }
 
-/// Leaves the newest nights of each card.
+/// Keeps the newest nights of each card.
 void KeepNewest(History& history, std::size_t most) {
   if (most == 0) return;
   std::map<std::string, std::size_t> left;
@@ -95,8 +95,8 @@ void ForAll(std::vector<SeriesWork>& works, const Task& task) {
   for (std::future<void>& one : running) one.get();
 }
 
-/// Of neighbours, from differences, which a few steps change little: a difference over two nights varies 1 + r times as
-/// much as one over one night.
+/// Correlation of neighbours, from differences, which a few steps change little: a difference over two nights varies 1
+/// + r times as much as one over one night.
 std::optional<double> CorrelationOf(const std::vector<double>& logs) {
   constexpr std::size_t kLeastNights = 20;
   if (logs.size() < kLeastNights) return std::nullopt;
@@ -213,7 +213,7 @@ HistoryReport AnalyzeHistory(History history, const HistoryOptions& options) {
       works.push_back(std::move(*work));
     }
   }
-  // Of many series each needs a smaller p, which takes more draws.
+  // With many series each needs a smaller p, which takes more draws.
   HistoryOptions used = options;
   const double needed = 2.0 * static_cast<double>(works.size()) / options.level;
   used.permutations = std::max(options.permutations, std::min(kMostPermutations, static_cast<std::int64_t>(needed)));

@@ -25,7 +25,7 @@ void RequireFinite(std::span<const double> values) {
   throw Error("a change point needs finite values", "leave out nights without a value");
 }
 
-/// The best cut of any order of the same values. An order is a list of ranks: the values, ascending, by number.
+/// The best cut in any order of the same values. An order is a list of ranks: the values, ascending, by number.
 class EnergySplit {
  public:
   explicit EnergySplit(std::span<const double> values) : sorted_(values.begin(), values.end()) {
@@ -48,7 +48,7 @@ class EnergySplit {
     std::ranges::fill(counts_, 0.0);
     std::ranges::fill(sums_, 0.0);
     const std::size_t n = order.size();
-    double left = 0.0;  // the distances inside the left side, and inside the right one
+    double left = 0.0;  // distances inside the left side, and inside the right one
     double right = total_;
     double left_sum = 0.0;
     Split best;
@@ -126,7 +126,7 @@ double DrawnP(EnergySplit& energy, std::vector<std::size_t> order, double enough
   std::mt19937_64 random(seed);
   std::int64_t larger = 0;
   for (std::int64_t drawn = 1; drawn <= permutations; ++drawn) {
-    // By hand: the standard library's shuffle differs from one library to the next.
+    // By hand: the shuffle differs between standard libraries.
     for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random() % (i + 1)]);
     if (energy.Best(order).statistic < enough) continue;
     if (++larger == kEnoughLarger) return static_cast<double>(larger) / static_cast<double>(drawn);
@@ -134,7 +134,7 @@ double DrawnP(EnergySplit& energy, std::vector<std::size_t> order, double enough
   return static_cast<double>(larger + 1) / static_cast<double>(permutations + 1);
 }
 
-/// Kendall's S: pairs that rise less pairs that fall.
+/// Kendall's S: pairs that rise minus pairs that fall.
 double RisingPairs(std::span<const double> values) {
   double s = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -151,7 +151,7 @@ bool HasTies(std::span<const double> values) {
   return std::ranges::adjacent_find(sorted) != sorted.end();
 }
 
-/// Variance of S if the order does not matter.
+/// Variance of S under random order.
 double VarianceOfS(std::span<const double> values) {
   const auto term = [](double n) { return n * (n - 1.0) * (2.0 * n + 5.0); };
   std::vector<double> sorted(values.begin(), values.end());
@@ -166,7 +166,8 @@ double VarianceOfS(std::span<const double> values) {
   return variance / 18.0;
 }
 
-/// The chance of an |S| so large, over all orders of n different values: counts of orders by their inversions.
+/// Probability of an |S| at least this large, over all orders of n different values: counts of orders by their
+/// inversions.
 double ExactTrendP(std::size_t n, double s) {
   std::vector<double> chances{1.0};  // by the number of inversions
   for (std::size_t k = 2; k <= n; ++k) {

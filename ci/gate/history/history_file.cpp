@@ -28,12 +28,12 @@ constexpr std::uint32_t kHistoryId = 0x46414748;  // "FAGH"
 constexpr int kWaitMilliseconds = 60'000;
 constexpr std::size_t kMostPoints = 50'000'000;
 
-/// A table: all that the schema, the writer and the reader need. To add a column: here, in the struct, in Bind() and
-/// Read() below, and kHistoryVersion.
+/// A table with all that the schema, the writer and the reader need. To add a column, change it here, in the struct, in
+/// Bind() and Read() below, and kHistoryVersion.
 struct HistoryTable {
   const char* name;
   std::span<const char* const> columns;  ///< name and type
-  const char* key;                       ///< the end of CREATE TABLE
+  const char* key;                       ///< rest of the CREATE TABLE statement
 };
 constexpr std::array kNightColumns = {"id INTEGER PRIMARY KEY",     "gpu_uuid TEXT NOT NULL",
                                       "taken_at TEXT NOT NULL",     "commit_id TEXT NOT NULL",
@@ -80,8 +80,8 @@ std::uint32_t HeaderNumber(std::span<const char> header, std::size_t at) {
   return number;
 }
 
-/// Whether the file has content. Throws Error unless that begins like a history. SQLite does not see the file before:
-/// a hostile one could make it write files next to it.
+/// Whether the file has content. Throws Error unless it begins like a history. SQLite must not see the file earlier: a
+/// hostile one could make it write files next to it.
 bool HasContent(const std::string& path) {
   std::array<char, 100> header{};
   const Descriptor file = OpenFile(path);
@@ -120,7 +120,7 @@ std::unique_ptr<Connection> Open(const std::string& path, int flags) {
   return connection;
 }
 
-/// Rows give no more bytes than the file has.
+/// Rows must not yield more bytes than the file has.
 void LimitRows(Connection& connection, const std::string& path) {
   connection.SetLimits(static_cast<std::int64_t>(fs::file_size(path)) + 4096, 0);
 }
@@ -166,7 +166,7 @@ class NightWriter {
         find_series_(connection, "SELECT id FROM series WHERE kernel=? AND shape=? AND phase=? AND metric=?"),
         connection_(connection) {}
 
-  /// False: the same evidence is there.
+  /// False: the same evidence is already there.
   bool Add(const MeasuredNight& measured, bool replace) {
     const Night& night = measured.night;
     if (const auto [id, sha256, source] = Find(night); id != 0) {
@@ -193,7 +193,7 @@ class NightWriter {
     find_night_.Read(std::get<0>(found));
     find_night_.Read(std::get<1>(found));
     find_night_.Read(std::get<2>(found));
-    (void)find_night_.Next();  // the only one: resets it
+    (void)find_night_.Next();  // the only row: resets the statement
     return found;
   }
 
@@ -241,7 +241,7 @@ class NightWriter {
   Connection& connection_;
 };
 
-/// The nights by their id.
+/// The nights, by their id.
 std::map<std::int64_t, Night> ReadNights(Connection& connection) {
   std::map<std::int64_t, Night> nights;
   Statement rows(connection, SelectSql(kNights, "id"));
@@ -275,7 +275,7 @@ std::map<std::int64_t, HistorySeries> ReadNames(Connection& connection) {
   return names;
 }
 
-/// The index of each night, by its id, in the order of time.
+/// The index of each night, by its id, in order of time.
 std::map<std::int64_t, std::size_t> Sort(const std::map<std::int64_t, Night>& nights, History& history) {
   std::vector<std::int64_t> ids;
   for (const auto& [id, _] : nights) ids.push_back(id);
@@ -339,7 +339,7 @@ AddedNights Add(Connection& connection, const std::string& path, const std::vect
   {
     NightWriter writer(connection);
     for (const MeasuredNight& night : nights) {
-      connection.SetLimits(std::int64_t{1} << 40, 0);  // of each night: it only looks for names
+      connection.SetLimits(std::int64_t{1} << 40, 0);  // per night: it only looks for names
       (writer.Add(night, replace) ? result.added : result.known) += 1;
     }
   }
@@ -347,15 +347,15 @@ AddedNights Add(Connection& connection, const std::string& path, const std::vect
   return result;
 }
 
-/// Removes the file unless another process has put nights into it. It holds the lock: who waits for that looks whether
-/// the file still has its name.
+/// Removes the file unless another process has put nights into it. It holds the lock: a process that waits for it
+/// checks whether the file still has its name.
 void RemoveEmpty(Connection& connection, const std::string& path) {
   try {
     if (sqlite3_get_autocommit(connection.handle()) == 0) connection.Execute("ROLLBACK");
     connection.Execute("PRAGMA journal_mode=MEMORY");  // the lock of an empty file is a page in the journal
     Lock(connection, path);
     if (std::error_code ignored; fs::file_size(path, ignored) == 0) (void)fs::remove(path, ignored);
-  } catch (const Error&) {  // it stays; the first error is the one to tell
+  } catch (const Error&) {  // the file stays; the first error is the one to report
   }
 }
 

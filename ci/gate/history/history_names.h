@@ -17,7 +17,7 @@ std::string ShortCommit(const Night& night);
 /// The nights before and after a change point.
 const Night& NightBefore(const History& history, const ChangePoint& change);
 const Night& NightAfter(const History& history, const ChangePoint& change);
-/// "driver 580.1 -> 590.1": what else changed with the commit; empty: nothing.
+/// What else changed with the commit, "driver 580.1 -> 590.1"; empty: nothing.
 std::string OtherChange(const Night& before, const Night& after);
 
 }  // namespace fa_profile::gate

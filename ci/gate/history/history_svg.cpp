@@ -60,7 +60,7 @@ std::string Xml(const std::string& text, std::size_t most = 120) {
   return safe;
 }
 
-/// A duration and what was found in it.
+/// A duration's chart, with what was found in it.
 class Panel {
  public:
   Panel(const HistoryReport& report, std::size_t series, double x, double y)
@@ -70,7 +70,7 @@ class Panel {
       low_ = std::min(low_, point.median - point.spread);
       high_ = std::max(high_, point.median + point.spread);
     }
-    const double least = 0.01 * std::abs(high_);  // noise is not blown up to the whole height
+    const double least = 0.01 * std::abs(high_);  // keeps noise from filling the whole height
     const double margin = std::max(0.08 * (high_ - low_), (least - (high_ - low_)) / 2.0);
     low_ -= margin;
     high_ += margin;
@@ -97,7 +97,7 @@ class Panel {
   }
   const Night& NightAt(std::size_t point) const { return report_.history.nights[series_.points[point].night]; }
 
-  /// What a reader hears who does not see it.
+  /// Description for a screen reader.
   std::string Words() const {
     std::string words = fmt::format("{}: {} nights, {} to {}", CaseOf(series_), series_.points.size(),
                                     FormatValue(series_.points.front().median, "seconds"),
@@ -185,7 +185,7 @@ class Panel {
           Xml(ShortCommit(NightAt(change->at))));
       constexpr double kLabel = 44.0;
       const double at = std::min(std::max(x - kLabel / 2.0, x_ + kLeft), x_ + kPanelWidth - kRight - kLabel);
-      if (at < free) continue;  // its tooltip has it
+      if (at < free) continue;  // it is in the tooltip
       svg += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", kind, at, y_ + kTop - 7.0,
                          SignedPercent(change->change));
       free = at + kLabel;
@@ -199,7 +199,7 @@ class Panel {
   double x_, y_, low_, high_;
 };
 
-/// The series of durations; those in which something moved first.
+/// The series of durations; those in which something changed come first.
 std::vector<std::size_t> Durations(const HistoryReport& report) {
   std::set<std::size_t> moved;
   for (const ChangePoint& change : report.changes) moved.insert(change.series);

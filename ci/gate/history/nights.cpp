@@ -24,7 +24,7 @@ double Deviation(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-/// A count that every launch of the same code repeats, and that is better small or large.
+/// A count that repeats exactly in every launch of the same code, and for which small or large is better.
 bool IsExactCounter(const std::string& id) {
   const CatalogueMetric* const metric = FindMetric(id);
   return metric != nullptr && metric->stability == Stability::kDeterministic && metric->polarity != Polarity::kNeutral;
@@ -40,7 +40,7 @@ void AddRecorded(const std::map<MetricKey, double>& values, NightSamples& sample
   }
 }
 
-/// Values of a case on a card. Times of timing processes, if there are any: they run without the profiler.
+/// Values of a case on a card. Times come from timing processes, if any: they run without the profiler.
 NightSamples SamplesOf(const Evidence& evidence, std::size_t index, const std::string& card) {
   NightSamples timed, recorded;
   for (const ProcessSample& process : evidence.processes) {

@@ -11,11 +11,11 @@
 namespace fa_profile::gate {
 namespace {
 
-/// Standard deviations between cards that are allowed on top of the budget: equal code that has used up the whole
-/// budget exceeds it with a probability of 2.3 %.
+/// Allowed standard deviations between cards, in addition to the budget: equal code that has used up the whole budget
+/// exceeds it with a probability of 2.3 %.
 constexpr double kCardSigmas = 2.0;
 
-/// With so many cards in the base each case has its own standard deviation.
+/// With this many cards in the base, each case has its own standard deviation.
 constexpr std::size_t kEnoughCards = 4;
 
 /// log of a case's median on each card of the base, ascending by UUID.
@@ -48,8 +48,8 @@ std::optional<double> PooledVariance(const Evidence& base, const std::string& me
   return cases == 0 ? std::nullopt : std::optional(sum / cases);
 }
 
-/// Standard deviation of one case between cards. Few cards tell too little of a case, and so the cases are pooled; with
-/// as many as kEnoughCards the case's own variance counts for half, and with more for more.
+/// Standard deviation of one case between cards. Few cards say too little about a case, so the cases are pooled; with
+/// kEnoughCards the case's own variance counts for half, and with more for more.
 double CardDeviation(const JudgeContext& context, const std::vector<double>& logs, const std::string& metric) {
   const std::optional<double> pooled = PooledVariance(context.input.base, metric);
   if (logs.size() < kEnoughCards || !pooled) {

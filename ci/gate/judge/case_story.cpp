@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kMostWhyLines = 8;
 constexpr std::size_t kMostCounters = 3;
-constexpr std::size_t kMostCountersWithFindings = 2;  // a finding tells the same in words
+constexpr std::size_t kMostCountersWithFindings = 2;  // a finding says the same in words
 constexpr std::size_t kMostStalls = 2;
 
-/// Least growth of a stall that gets a line: five points of the warps' time.
+/// Least growth of a stall that gets a line: five points of warp time.
 constexpr double kStallLine = 0.05;
 
 /// What a phase waits for, in a report's words.
@@ -33,7 +33,7 @@ auto Rank(const Comparison& comparison) {
   return std::tuple(comparison.blocking ? comparison.verdict : Verdict::kPass, comparison.verdict, size);
 }
 
-/// The worst verdict that blocks. Fewer instructions alone are not an improvement: only time, or a corrected result.
+/// The worst verdict that blocks. Fewer instructions alone are not an improvement: only time is, or a corrected result.
 Verdict Worst(const std::vector<Comparison>& comparisons) {
   Verdict worst = Verdict::kPass;
   for (const Comparison& comparison : comparisons) {
@@ -48,17 +48,17 @@ std::string Largest(const std::map<std::string, double>& values) {
   return largest == values.end() ? std::string() : largest->first;
 }
 
-/// The phase that is the cause, and what the headline says of it. Both empty: there is none.
+/// The phase that is the cause, and the headline's words for it. Both empty: there is none.
 struct Cause {
   std::string phase;
   std::string line;
 };
 
-/// By time: what grew most. If another phase is the only one that does more work, that one: time of waiting warps moves
-/// to phases that have not changed. Not away from a new phase: all of its work is more, but it is compared with
-/// nothing. If several do more and spill, the one with most spills. If no phase alone does more, and waits that no
-/// phase's time has grew more than any phase, their phase. If the growth of the time is too small for a line, which may
-/// be noise, the phase of a blocking comparison comes first.
+/// Judged by time: the phase that grew most. But if only one other phase does more work, that one: time of waiting
+/// warps moves to phases that have not changed. A new phase keeps its place: all of its work is more, but it is
+/// compared with nothing. If several do more and spill, the one with most spills. If no phase alone does more, and
+/// waits that are in no phase's time grew more than any phase, the phase that waits. If the growth of the time is too
+/// small for a line, and may be noise, the phase of a blocking comparison comes first.
 Cause CauseOfCase(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
   const bool everywhere = EveryPhaseIsSlower(shares);
   const std::string most = everywhere ? std::string() : CauseOf(shares);
@@ -100,8 +100,8 @@ std::string CounterLine(const Comparison& comparison, const MetricFacts& facts) 
                      change < kFactorFrom ? SignedPercent(change) : fmt::format("{:.3g} times", 1.0 + change));
 }
 
-/// One line per metric, at most `most`: of the phase that is the cause, then where it changed most. Their comparisons
-/// are then told.
+/// One line per metric, at most `most`: for the phase that is the cause, then where it changed most. Marks their
+/// comparisons as told.
 void AddCounters(CaseVerdict& of, Verdict verdict, std::size_t most) {
   std::vector<Comparison*> changed;
   for (Comparison& comparison : of.comparisons) {
@@ -137,7 +137,7 @@ void AddStalls(const JudgeContext& context, const CaseWork& work, std::vector<st
   AddLargest(std::move(grown), kMostStalls, why);
 }
 
-/// Worse code and broken demands, as their comparisons tell them.
+/// Worse code and broken demands, in the words of their comparisons.
 void AddBlockers(CaseWork& work, std::vector<std::string>& why) {
   for (Comparison& comparison : work.verdict.comparisons) {
     const bool demanded = work.broken_demands.contains(comparison.reason);
@@ -210,21 +210,22 @@ std::string Speed(const Comparison& comparison) {
                               : "faster");
 }
 
-/// What the verdict on a time leaves open, after its change.
+/// What the verdict on a time leaves open, to follow the change.
 std::string Doubt(const Comparison& comparison) {
   if (comparison.verdict == Verdict::kInconclusive) return ", unconfirmed";
   return comparison.verdict == Verdict::kPass ? ", which may be noise" : "";
 }
 
-/// The time of the whole call, as its headline begins.
+/// The time of the whole call, for the start of its headline.
 struct CallTime {
   std::string change;    ///< empty: not measured
-  std::string doubt;     ///< of the change
+  std::string doubt;     ///< about the change
   bool decides = false;  ///< the verdict is about time
-  bool slower = false;   ///< or seems to be
+  bool slower = false;   ///< it is slower, or seems to be
 };
 
-/// What decides comes first, time before cycles. A limit that does not depend on the base is not about the change.
+/// What decides comes first, time before cycles. A limit that does not depend on the base says nothing about the
+/// change.
 CallTime TimeOfCall(const CaseWork& work, Verdict verdict) {
   const Comparison* told = nullptr;
   const auto rank = [verdict](const Comparison& one) {
@@ -247,7 +248,7 @@ CallTime TimeOfCall(const CaseWork& work, Verdict verdict) {
   return time;
 }
 
-/// What the verdict is about if it is not time.
+/// The reason of the verdict if it is not time.
 std::string WorstReason(const CaseVerdict& verdict, const Shares& shares, bool worse) {
   if (verdict.comparisons.empty()) return {};
   const Comparison& worst = verdict.comparisons.front();
@@ -256,7 +257,7 @@ std::string WorstReason(const CaseVerdict& verdict, const Shares& shares, bool w
   return line.empty() ? worst.reason : line;
 }
 
-/// Host code decides when and with what the kernel runs: only a time of the call covers it.
+/// Host code decides when and how the kernel runs: only a time of the call covers it.
 std::string EqualCode(const JudgeContext& context, const CaseVerdict& verdict) {
   const bool timed = std::ranges::any_of(
       verdict.comparisons, [](const Comparison& one) { return one.metric == kDuration || one.metric == kCycles; });
@@ -266,7 +267,7 @@ std::string EqualCode(const JudgeContext& context, const CaseVerdict& verdict) {
   return *verdict.same_host_code ? "the same machine code and host code" : "the same machine code, other host code";
 }
 
-/// The time comes first wherever it was measured: then its cause, or what decided in its place.
+/// Time comes first wherever it was measured: then its cause, or what decided instead.
 std::string Headline(const JudgeContext& context, const CaseWork& work, const Shares& shares, const Cause& cause) {
   const CaseVerdict& verdict = work.verdict;
   if (work.base == nullptr && verdict.verdict == Verdict::kPass) return "new: the base does not have it";
@@ -284,7 +285,7 @@ std::string Headline(const JudgeContext& context, const CaseWork& work, const Sh
   std::string why = time.decides ? std::string() : WorstReason(verdict, shares, worse);
   if (worse && (time.decides || time.slower)) {
     if (cause.line.empty() && EveryPhaseIsSlower(shares)) return time.change + " in every phase" + time.doubt;
-    // Of the same phase, what decided tells why it costs more.
+    // For the same phase, what decided explains why it costs more.
     if (!cause.line.empty() && (why.empty() || verdict.comparisons.front().phase != cause.phase)) why = cause.line;
   }
   const std::string speed = time.change + time.doubt;

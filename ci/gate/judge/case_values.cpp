@@ -22,7 +22,7 @@ const ThresholdRule* LastOnGrowth(const Demand& demand) {
   return last;
 }
 
-/// Calls `see(phase, share)` for each phase of a process. Keys are sorted by phase, so the others of a phase are
+/// Calls `see(phase, share)` for each phase in a process. Keys are sorted by phase, so a phase's other keys are
 /// skipped.
 template <typename See>
 void ForPhases(const std::map<MetricKey, double>& values, See see) {
@@ -224,7 +224,7 @@ void WeighClock(Comparison* time, Comparison* cycles, double suspect_level, bool
     cycles->reason = "hidden by a higher clock: " + both;
   }
   if (cycles->verdict == Verdict::kInconclusive) return;
-  // Cycles have noise of their own: they need not be proven once more, but they have to be worse.
+  // Cycles have their own noise: they need no second proof, but they have to be worse.
   const bool perhaps_cycles = cycles->p && *cycles->p <= suspect_level;
   if (time->verdict == Verdict::kRegression && cycles->verdict != Verdict::kRegression && !perhaps_cycles) {
     time->verdict = Verdict::kInconclusive;

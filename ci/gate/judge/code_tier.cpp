@@ -12,7 +12,7 @@
 namespace fa_profile::gate {
 namespace {
 
-/// The instructions, and what else decides how they run.
+/// The instructions, and everything else that decides how they run.
 auto Identity(const CodeFacts& code) {
   return std::tuple(code.code_hash, code.architecture, code.registers_per_thread, code.static_shared_memory_bytes,
                     code.threads_per_block);
@@ -21,7 +21,7 @@ auto Identity(const CodeFacts& code) {
 bool SameLaunch(const LaunchFacts& base, const LaunchFacts& candidate) {
   const auto all = [](const LaunchFacts& launch) {
     std::array<int, 3> cluster = launch.cluster;
-    if (cluster == std::array{1, 1, 1}) cluster = {};  // a cluster of one block is none
+    if (cluster == std::array{1, 1, 1}) cluster = {};  // a cluster of one block is no cluster
     return std::tuple(launch.kernel_name, launch.grid, launch.block, cluster, launch.dynamic_shared_memory_bytes,
                       launch.registers_per_thread, launch.blocks_per_sm, launch.shared_memory_config_bytes);
   };
@@ -42,7 +42,7 @@ bool SameCode(const CaseFacts& base, const CaseFacts& candidate) {
 }
 
 /// The base's function for each of the candidate's: by name, or the only one if each side has one (it was renamed).
-/// Null: it is new. Functions of different architectures are not compared.
+/// Null: it is new. Functions for different architectures are not compared.
 std::vector<const CodeFacts*> Partners(const CaseFacts& base, const CaseFacts& candidate) {
   std::vector<const CodeFacts*> partners;
   for (const CodeFacts& code : candidate.code) {
@@ -63,8 +63,8 @@ bool FewerResident(const Comparison& blocks, std::optional<int> threads_before, 
   return *blocks.candidate * *threads_after < *blocks.base * *threads_before;
 }
 
-/// More growth than an edit makes: other code, which has to be measured. Where recordings stand against recordings it
-/// has been, without pairs that could decide.
+/// Growth beyond what an edit makes: different code, which has to be measured. Between recordings it has been, without
+/// pairs that could decide.
 bool IsSuspicious(const JudgeContext& context, const Comparison& comparison) {
   if (!comparison.phase.empty() || (context.Dynamic() && !context.Paired())) return false;
   const bool instructions = comparison.metric == "static_instructions";
@@ -188,7 +188,7 @@ void JudgeTensor(const JudgeContext& context, CaseWork& work) {
       fmt::format("the {:.0f} tensor instructions are gone: matrix products no longer run on tensor cores", *before));
 }
 
-/// A warning without numbers and folders, which change when lines are added above it.
+/// A warning without numbers and folders: numbers change when lines are added above it.
 std::string Gist(const std::string& warning) {
   std::string gist;
   for (const char c : warning) {
@@ -205,7 +205,7 @@ std::string Gist(const std::string& warning) {
 }
 
 void JudgeWarnings(CaseWork& work) {
-  // Words of ptxas and nvcc for spills, local memory, and matrix instructions that wait for each other.
+  // ptxas's and nvcc's words for spills, local memory, and matrix instructions that wait for each other.
   constexpr std::array kGrave = {"local memory", "local space", "spill", "wmma", "wgmma", "performance loss"};
   std::set<std::string> known;
   for (const std::string& warning : work.base->compiler_warnings) known.insert(Gist(warning));
@@ -254,8 +254,8 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
   JudgeWarnings(work);
   if (work.verdict.identical) return;
   if (work.base->code.empty() || work.candidate->code.empty()) {
-    // Static evidence has cases for files with warnings and without kernels: JudgeWarnings() handled them. A run can be
-    // timed without code, but if the base has code, a spill of the candidate would be missed.
+    // Static evidence has cases for files with warnings but without kernels, handled by JudgeWarnings(). A run can be
+    // timed without code, but if the base has code, a spill in the candidate would be missed.
     if (work.base->code.empty() && (context.Dynamic() || work.candidate->code.empty())) return;
     return Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true,
                std::string("no machine code in the ") + (work.base->code.empty() ? "base" : "candidate"));

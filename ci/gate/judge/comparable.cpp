@@ -8,7 +8,7 @@
 namespace fa_profile::gate {
 namespace {
 
-/// An unknown value is compatible with all.
+/// An unknown value is compatible with any other.
 void CheckSame(const std::string& what, const std::string& base, const std::string& candidate,
                std::vector<std::string>& reasons) {
   if (base.empty() || candidate.empty() || base == candidate) return;

@@ -10,10 +10,10 @@
 namespace fa_profile::gate {
 namespace {
 
-/// Chance that the controls of a run fail when nothing is wrong.
+/// Probability that a run's controls fail when nothing is wrong.
 constexpr double kControlLevel = 0.05;
 
-/// How far the frozen kernel may move between the arms: as far as a kernel whose code changed.
+/// How far the frozen kernel may move between the arms: no further than a kernel whose code changed.
 constexpr double kReferenceTolerance = 0.02;
 
 struct Trial {
@@ -78,7 +78,7 @@ std::string MissingControl(const JudgeContext& context, const ControlResult& con
 /// The first trial that is worse after Holm's correction over all of them; null: none.
 const Trial* Alarm(const std::vector<Trial>& trials, double level) {
   std::vector<double> p;
-  // Capped as in Confirm(), or many trials could not fail, however much slower the control is.
+  // Capped as in Confirm(): otherwise many trials could not fail, however much slower the control is.
   std::vector<double> caps;
   for (const Trial& trial : trials) {
     p.push_back(trial.stage.worse_p);
@@ -121,7 +121,7 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
     control.reason = fmt::format("the base was judged worse than itself: {} {}", OneLine(alarm->name, 80),
                                  SignedPercent(alarm->change));
   }
-  // Equal code cannot be slower, so this is a trial too; but it compares two builds, so an alarm is only noted.
+  // Equal code cannot be slower, so this is also a trial; but it compares two builds, so an alarm is only noted.
   std::vector<Trial> same;
   for (const PairedTest& test : identical) AddTrials(works[test.work].Name(), {test}, same);
   control.equal_code_trials = static_cast<int>(same.size());

@@ -17,7 +17,7 @@ Correctness Of(const CaseFacts* facts) {
   return verification.draws == 0 && verification.error.empty() ? Correctness::kUnknown : Correctness::kWrong;
 }
 
-/// What is wrong, in the plainest words.
+/// What is wrong, in plain words.
 std::string Wrong(const CaseFacts& facts) {
   if (Of(&facts) == Correctness::kRefused) return "not certified: " + OneLine(facts.refused, 300);
   const Verification& verification = *facts.verification;
@@ -57,7 +57,7 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work) {
       add(Verdict::kInconclusive, wrong + "; so was the base: " + Wrong(*work.base));
     }
   } else if (before == Correctness::kRefused) {
-    // What it is compared with was never reached: to be faster or slower than that means nothing.
+    // The base never had its result: being faster or slower than that means nothing.
     work.compare_speed = false;
     add(Verdict::kInconclusive, "the base is " + Wrong(*work.base));
   } else if (before == Correctness::kWrong) {
@@ -70,7 +70,7 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work) {
     add(Verdict::kInconclusive, "not verified, unlike the base: verify it in the same run (--draws)");
   }
   if (!work.compare_speed) return;
-  // A library can bring this about: with a process that it leaves behind.
+  // A library can cause this, with a process that it leaves behind.
   for (const CaseFacts* side : {work.candidate, work.base}) {
     if (side == nullptr || side->untimed.empty()) continue;
     work.compare_speed = false;

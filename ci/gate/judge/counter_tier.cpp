@@ -45,16 +45,16 @@ struct Counter {
   Demand demand;
 };
 
-/// Growth in the worse direction. A neutral metric, which is judged only if a rule limits it, gets worse by growing.
+/// Growth in the worse direction. A neutral metric, judged only if a rule limits it, gets worse by growing.
 double Growth(const Counter& counter) {
   const double growth = *counter.comparison.candidate - *counter.comparison.base;
   return counter.facts.polarity == Polarity::kHigherIsBetter ? -growth : growth;
 }
 
-/// Growth that is not worse: all of these limits have to be exceeded.
+/// Tolerated growth: all of these limits have to be exceeded.
 struct CounterLimits {
-  double relative = 0.0;  ///< of `of`
-  double of = 0.0;        ///< the base's value; of a phase's count the kernel's total
+  double relative = 0.0;  ///< relative to `of`
+  double of = 0.0;        ///< the base's value; for a phase's count the kernel's total
   double absolute = 0.0;
 
   std::string Text(const Counter& counter) const {
@@ -64,7 +64,7 @@ struct CounterLimits {
 };
 
 /// The relative limit, and a multiple of the range of equal code. A phase's count is compared with the kernel's total:
-/// 0.5 % more in a phase that is a hundredth of the kernel is not 0.5 % of the kernel.
+/// 0.5 % more in a phase that makes up a hundredth of the kernel is not 0.5 % of the kernel.
 CounterLimits LimitsOf(const JudgeContext& context, const Counter& counter, double range, double kernel_total) {
   const bool exact = counter.facts.stability == Stability::kDeterministic;
   const bool limited = counter.demand.relative || counter.demand.absolute;
@@ -131,7 +131,7 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
 }
 
 /// If the base has deterministic metrics of the kernel or its phases and the candidate has none, the case cannot pass:
-/// nothing was compared. A kernel that is faster needs none.
+/// nothing was compared. A faster kernel needs none.
 void RequireCounters(const JudgeContext& context, CaseWork& work, const Gathered& before, const Gathered& after) {
   const bool faster = std::ranges::any_of(work.verdict.comparisons, [](const Comparison& comparison) {
     return (comparison.metric == kDuration || comparison.metric == kCycles) &&
@@ -195,7 +195,7 @@ void JudgeCounters(const JudgeContext& context, CaseWork& work) {
     const bool exact = counter.facts.stability == Stability::kDeterministic;
     if (counter.demand.severity == Severity::kOff) continue;
     if (!limited && (!exact || counter.facts.polarity == Polarity::kNeutral)) continue;
-    // A mean over code in no phase changes with which code that is.
+    // A mean over code outside of phases changes with which code that is.
     if (!limited && key.phase == kUnattributed && !AddsUp(counter.facts.unit)) continue;
     if (!exact && enough_pairs) continue;                                 // the paired test judges it
     if (code_known && FindStaticMetric(key.metric) != nullptr) continue;  // tier 0 judged it

@@ -8,7 +8,7 @@
 namespace fa_profile::gate {
 namespace {
 
-/// A property of a case's code: instruction counts are summed over its functions, of all else the worst counts.
+/// A property of a case's code: instruction counts are summed over its functions, for everything else the worst counts.
 std::optional<double> CodeValue(const CaseFacts* facts, const MetricKey& key) {
   if (facts == nullptr) return std::nullopt;
   std::optional<double> value;

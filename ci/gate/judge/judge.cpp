@@ -15,7 +15,7 @@ namespace {
 constexpr std::array kVerdicts = {"PASS",         "IMPROVED",     "MISSING",   "SUSPECT",
                                   "INCONCLUSIVE", "INCOMPARABLE", "REGRESSION"};
 
-/// The cases of both sides, the base's first. The reference kernel is a control, not a case.
+/// The cases on both sides, the base's first. The reference kernel is a control, not a case.
 std::vector<CaseWork> Cases(const GateInput& input) {
   std::vector<CaseWork> works;
   for (std::size_t i = 0; i < input.base.cases.size(); ++i) {
@@ -74,7 +74,7 @@ void RequireRules(const GateInput& input, const Evidence& base, const Thresholds
   RequireRulesMatch(without_shapes, names, phases);
 }
 
-/// A case has counters of the kernel, or of its phases, in a recording.
+/// A case has counters for the kernel, or for its phases, in a recording.
 bool IsRecorded(const Evidence& evidence, std::size_t index, bool of_phases) {
   return std::ranges::any_of(evidence.processes, [&](const ProcessSample& process) {
     if (process.kind != "recording" || index >= process.values.size()) return false;
@@ -85,7 +85,7 @@ bool IsRecorded(const Evidence& evidence, std::size_t index, bool of_phases) {
   });
 }
 
-/// Counters, or phases, that one side alone has: nothing compares them.
+/// Notes counters, or phases, that only one side has: nothing compares them.
 void NoteOneSided(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
   for (const bool of_phases : {false, true}) {
     for (const bool base_lacks : {false, true}) {
@@ -109,7 +109,7 @@ void NoteOneSided(const JudgeContext& context, const std::vector<CaseWork>& work
   }
 }
 
-/// What only one side tells of its machine, or was measured on one side: nothing compares it.
+/// Notes what is known of only one side's machine, or was measured on only one side: nothing compares it.
 void NoteUnknown(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
   if (!context.Dynamic() || !context.comparable) return;
   const auto note = [&](const std::string& text) {
@@ -183,7 +183,7 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
   }
 }
 
-/// The same machine code is not slower by itself, but other host code may launch it in another way.
+/// The same machine code is not slower by itself, but other host code may launch it differently.
 void NoteOtherHostCode(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
   std::size_t cases = 0;
   std::string first;
@@ -198,9 +198,9 @@ void NoteOtherHostCode(const JudgeContext& context, const std::vector<CaseWork>&
                   cases == 1 ? "" : fmt::format(" and {} more case{}", cases - 1, cases == 2 ? "" : "s")));
 }
 
-/// A demand on a metric that was not measured checks nothing: an error of the rule. A note where machine code alone is
-/// compared, where a rule may be about what was not selected, about a case whose speed is not judged, and in a run of
-/// pairs, which measures what rules name: it was saved before it did, or lost it.
+/// A demand on a metric that was not measured checks nothing: an error in the rule. It is only a note if just machine
+/// code is compared, if the rule may be about what was not selected, or about a case whose speed is not judged, and in
+/// a run of pairs, which measures what rules name: it was saved before that, or lost it.
 void RequireChecked(const JudgeContext& context, const std::vector<CaseWork>& works,
                     const std::set<const ThresholdRule*>& checked, GateResult& result) {
   for (const ThresholdRule& rule : context.thresholds.rules) {
@@ -226,7 +226,7 @@ void RequireChecked(const JudgeContext& context, const std::vector<CaseWork>& wo
           "measure it (a recording with a larger metric set, or with phases), or give the rule severity: warning");
     }
     result.notes.push_back(what);
-    // Of a part of the cases, of machine code alone or of a warning not everything is expected.
+    // A selection of cases, machine code alone, or a warning need not cover everything.
     if (judged && context.Paired() && !context.input.partial && rule.severity != Severity::kWarning) {
       result.complete = false;
     }
@@ -257,7 +257,7 @@ void TimeEqualCode(const JudgeContext& context, std::vector<CaseWork>& works) {
   }
 }
 
-/// The tests of a run of pairs: of code that changed, and of code that did not.
+/// The tests in a run of pairs: for code that changed, and for code that did not.
 struct RunTests {
   std::vector<PairedTest> changed;
   std::vector<PairedTest> identical;
@@ -289,7 +289,7 @@ void JudgeRunOfPairs(const JudgeContext& context, std::vector<CaseWork>& works, 
     return IsTime(test.comparison.metric) &&
            DecideStage(test.differences.first, test.differences.limit, context.thresholds.suspect_level).worse;
   };
-  if (!controlled && std::ranges::any_of(tests.identical, worse)) result.complete = false;  // a note tells
+  if (!controlled && std::ranges::any_of(tests.identical, worse)) result.complete = false;  // there is a note
   if (controlled && (!result.control || result.control->passed)) {
     for (PairedTest& test : tests.identical) {
       if (IsTime(test.comparison.metric)) tests.changed.push_back(std::move(test));
@@ -326,7 +326,7 @@ std::string TellUnread(const GateInput& input) {
   return text.empty() ? text : text + " not read, see the notes";
 }
 
-/// Of a comparison of machine code: what is known of the code that launches it.
+/// For a comparison of machine code: what is known about the code that launches it.
 std::string HostCodeOf(const GateResult& result) {
   const auto any = [&](std::optional<bool> same) {
     return std::ranges::any_of(result.cases, [&](const CaseVerdict& one) { return one.same_host_code == same; });
@@ -334,7 +334,7 @@ std::string HostCodeOf(const GateResult& result) {
   return any(false) ? "; other host code, which was not timed" : any({}) ? "; host code was not compared" : "";
 }
 
-/// What the first of several cases of a verdict is among them.
+/// What the first of several cases with this verdict is called.
 const char* RankName(Verdict verdict) {
   return verdict == Verdict::kImproved ? "best" : verdict == Verdict::kMissing ? "one" : "worst";
 }
@@ -374,13 +374,13 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
     // Also if code or counters decided the case: the report should say what it costs. Not if the suspicion is only a
     // warning about a call that is not slower.
     const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [&](const auto& one) {
-      // More pairs cannot decide what the code is suspected of: time did, or could not.
+      // More pairs cannot settle a suspicion about the code: time did, or could not.
       return one.tier > 0 && one.verdict == Verdict::kSuspect && (one.blocking || work.not_slower.empty());
     });
     if (suspect && context.Paired() && !context.input.second_stage) result.suspects.push_back(work.Name());
     result.cases.push_back(std::move(work.verdict));
   }
-  // Of equal verdicts: wrong results, then by time, then by whatever decided.
+  // Order among equal verdicts: wrong results first, then by time, then by whatever decided.
   const auto weight = [](const CaseVerdict& one) {
     double time = 0.0;
     double worst = 0.0;

@@ -13,7 +13,7 @@
 
 namespace fa_profile::gate {
 
-/// One kernel at one shape while it is judged.
+/// The state of judging one kernel at one shape.
 struct CaseWork {
   const CaseFacts* base = nullptr;       ///< null: the base does not have it
   const CaseFacts* candidate = nullptr;  ///< null: the candidate does not have it
@@ -23,11 +23,11 @@ struct CaseWork {
   std::map<std::string, double> candidate_shares;
   bool compare_speed = true;  ///< false: it is wrong, or one side lacks it; counters and times are ignored
   bool same_code = false;     ///< equal machine code and launches, but other counters or other host code
-  /// The measured time excludes a slow-down, and how: "14.6 % faster all the same". What stands for time is then a
-  /// warning. Empty: it does not.
+  /// The measured time rules out a slow-down, with the words for it: "14.6 % faster all the same". Metrics that stand
+  /// for time then only warn. Empty: it does not.
   std::string not_slower;
-  /// Without pairs: measured faster, but within the error term, and what to do. What stands for time is then only
-  /// suspect. Empty: it is not.
+  /// Without pairs: measured faster, but within the error term, and what to do. Metrics that stand for time are then
+  /// only suspect. Empty: it is not.
   std::string perhaps_faster;
   std::string gap;                       ///< what was not compared; empty: nothing
   std::set<std::string> broken_demands;  ///< reasons of the comparisons that break a minimum or maximum
@@ -43,10 +43,10 @@ struct ProcessPair {
   int stage = 1;
   std::size_t base = 0;       ///< index of the process
   std::size_t candidate = 0;  ///< index of the other side's process, or of the control's
-  bool throttled = false;     ///< one of them was: the pair is dropped
+  bool throttled = false;     ///< one of them was throttled: the pair is dropped
 };
 
-/// What all tiers read. It does not change once the first case is judged.
+/// The input of all tiers. It does not change once the first case is judged.
 struct JudgeContext {
   const GateInput& input;
   const Thresholds& thresholds;
@@ -54,8 +54,8 @@ struct JudgeContext {
   std::set<std::string> ruled;            ///< metrics that a rule names
   std::vector<ProcessPair> timing_pairs;  ///< base and candidate
   std::vector<ProcessPair> recording_pairs;
-  std::vector<ProcessPair> control_pairs;  ///< timing processes of the base, and of the base again
-  /// The process of the control that ran with a process of the base, timing or recording.
+  std::vector<ProcessPair> control_pairs;  ///< timing processes of the base, and of the base measured again
+  /// The control's process that ran with each process of the base, timing or recording.
   std::map<std::size_t, std::size_t> beside;
 
   bool Dynamic() const { return input.design != "static"; }
@@ -77,10 +77,10 @@ struct PairedTest {
   PairedDifferences differences;
   bool logarithmic = true;                     ///< values are logarithms
   bool second = false;                         ///< the comparison shows the second stage
-  double better_p = 1.0;                       ///< of the first stage: of "better by at most the limit"
-  bool noisy = false;                          ///< the run's own noise is above the tolerance, and in its place
+  double better_p = 1.0;                       ///< in the first stage, for "better by at most the limit"
+  bool noisy = false;                          ///< the run's own noise is above the tolerance, and replaces it
   int total[2] = {0, 0}, dropped[2] = {0, 0};  ///< pairs of each stage
-  int one_sided[2] = {0, 0};                   ///< dropped because one of both processes has no value
+  int one_sided[2] = {0, 0};                   ///< dropped because only one of the two processes has a value
 };
 
 // comparable.cpp
@@ -96,7 +96,7 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work);
 void JudgeCode(const JudgeContext& context, CaseWork& work);
 
 // counter_tier.cpp
-/// Tier 1: metrics that every launch of the same code gives the same value; and others that a rule limits.
+/// Tier 1: metrics with the same value in every launch of the same code; and others that a rule limits.
 void JudgeCounters(const JudgeContext& context, CaseWork& work);
 
 /// Deterministic counters of the kernel differ, by the limits of JudgeCounters(), in either direction.
@@ -108,28 +108,29 @@ bool CountersDiffer(const JudgeContext& context, const CaseWork& work);
 std::optional<GateInput> WithRenamedPhases(const GateInput& input, std::vector<std::string>& notes);
 
 // phase_models.cpp
-/// Both sides' phases are known to come from different models: a phase of one is other code under the same name.
+/// Both sides' phases are known to come from different models: a phase of one is different code under the same name.
 bool PhaseModelsDiffer(const CaseFacts& base, const CaseFacts& candidate);
-/// `input` without the base's values of phases of such cases: the candidate's are then compared with nothing, and
+/// `input` without the base's values for phases in such cases: the candidate's are then compared with nothing, while
 /// minimum and maximum rules still read them. Absent: there are none. Adds a note for each.
 std::optional<GateInput> WithoutForeignPhases(const GateInput& input, std::vector<std::string>& notes);
 
 // missing_phases.cpp
-/// A phase that had a good part of the base's time has no sample in the candidate, whose code has it: it was not
+/// A phase that had a good part of the base's time has no sample in the candidate, whose code contains it: it was not
 /// measured, and is not 0.
 bool LostItsSamples(const CaseWork& work, const std::string& phase);
 
-/// Phases of the base that the candidate does not have, or has no sample of.
+/// Phases of the base that the candidate lacks, or has no sample of.
 void JudgeMissingPhases(const JudgeContext& context, CaseWork& work);
 
 // let_time_decide.cpp
-/// Code, counters and phases stand for time. Where the measured time is not worse, they do not block, unless a rule
-/// asks for it. Says of equal machine code that it is equal.
+/// Code, counters and phases stand for time. If the measured time is not worse, they do not block, unless a rule asks
+/// for it. Marks equal machine code as equal.
 void LetTimeDecide(CaseWork& work);
 
 // paired_tier.cpp
 std::vector<ProcessPair> PairsOf(const Evidence& base, const Evidence& candidate, const std::string& kind);
-/// Duration, cycles, phases and metrics limited by rules of one case, of the base and `other` (candidate or control).
+/// Duration, cycles, phases and metrics limited by rules for one case, in the base and in `other` (candidate or
+/// control).
 std::vector<PairedTest> PairedTests(const JudgeContext& context, const CaseWork& work, const Evidence& other,
                                     std::size_t other_index, const std::vector<ProcessPair>& timing_pairs,
                                     const std::vector<ProcessPair>& recording_pairs);
@@ -146,21 +147,21 @@ void JudgeSlowProcesses(const JudgeContext& context, const std::vector<const Pai
 
 // control.cpp
 /// The run's own controls: the base against itself, equal code, the frozen kernel. Absent: none was measured.
-/// `required`: a time is judged, so a missing control counts as a failed one.
+/// `required`: a time is judged, so a missing control counts as failed.
 std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std::vector<CaseWork>& works,
                                           const std::vector<PairedTest>& identical, bool required,
                                           std::vector<std::string>& notes);
 
 // cards.cpp
-/// How much more than between runs on one card equal code may differ between cards of a model.
+/// How much more equal code may differ between cards of one model than between runs on one card.
 struct CardTerm {
-  double growth = 0.0;     ///< of the base's time; added to tolerance and budget
+  double growth = 0.0;     ///< share of the base's time; added to tolerance and budget
   double deviation = 0.0;  ///< standard deviation between cards
-  std::size_t cards = 1;   ///< of the base
+  std::size_t cards = 1;   ///< cards in the base
 };
 /// Absent: the candidate ran on a card of the base, or one of the two is unknown.
 std::optional<CardTerm> TermBetweenCards(const JudgeContext& context, const CaseWork& work, bool cycles);
-/// `input` with those processes of the base alone that ran on the candidate's card. Absent: the base has one card, or
+/// `input` with only those processes of the base that ran on the candidate's card. Absent: the base has one card, or
 /// not that one.
 std::optional<GateInput> WithCandidatesCard(const GateInput& input);
 /// Which card differs, and how wide that makes the limits; empty: none does.
@@ -184,7 +185,7 @@ void JudgeDemands(const JudgeContext& context, CaseWork& work, std::set<const Th
 void TellCase(const JudgeContext& context, CaseWork& work);
 
 // case_values.cpp
-/// A case's values of one kind of process. `throttled`: include throttled processes.
+/// A case's values from one kind of process. `throttled`: include throttled processes.
 std::vector<double> Samples(const Evidence& evidence, std::size_t case_index, const std::string& kind,
                             const MetricKey& key, bool throttled);
 std::optional<double> MedianOf(const std::vector<double>& values);
@@ -221,8 +222,8 @@ Comparison Compared(const MetricKey& key, std::optional<double> base, std::optio
 void Add(CaseWork& work, Comparison comparison, Verdict verdict, bool blocking, std::string reason);
 
 /// How much worse the candidate may be, as a ratio of the base's time: the larger of relative and absolute tolerance.
-/// Without the noise of a run, for which PairedTests() makes room.
-/// `cycles`: for kCycles, which has the duration's limits unless a rule names it.
+/// Excludes the noise of a run, for which PairedTests() makes room. `cycles`: for kCycles, which has the duration's
+/// limits unless a rule names it.
 double TimeTolerance(const JudgeContext& context, const CaseWork& work, std::optional<double> base_seconds,
                      std::optional<double> base_cycles, bool cycles);
 /// Demand on kDuration or kCycles; the duration's if no rule names kCycles.
@@ -232,11 +233,11 @@ double PhaseTolerance(const JudgeContext& context, const Demand& demand, double 
 
 /// " (owner ada: sla)": owner and reason of a rule; empty if it gives neither.
 std::string OwnerOf(const ThresholdRule& rule);
-/// The same of the last rule that limits growth; empty: no such rule.
+/// The same for the last rule that limits growth; empty: no such rule.
 std::string OwnerOf(const Demand& demand);
 
-/// The limit on growth that counts, the larger of a share of `base` and an amount: "2 %", "8", "1.5 points", and
-/// "no change" if both are 0.
+/// The limit on growth that applies, the larger of a share of `base` and an amount: "2 %", "8", "1.5 points", and "no
+/// change" if both are 0.
 std::string Allowed(double relative, double absolute, double base, const std::string& unit);
 
 /// A comparison blocks if its severity is error.
@@ -245,9 +246,9 @@ void Block(Comparison& comparison, Severity severity);
 /// `every_pair`: the candidate's clock was lower in every pair.
 void WeighClock(Comparison* time, Comparison* cycles, double suspect_level, bool every_pair);
 
-/// A value as precise as a reader needs to compare it with a limit: "100.25 us", "1,310,720", "31.0 %".
+/// A value with the precision that a reader needs to compare it with a limit: "100.25 us", "1,310,720", "31.0 %".
 std::string Number(double value, const std::string& unit = {});
-/// SafeLine() of the length that a reason allows.
+/// SafeLine() with the length allowed for a reason.
 std::string OneLine(const std::string& text, std::size_t most = 160);
 
 }  // namespace fa_profile::gate

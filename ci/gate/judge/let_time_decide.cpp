@@ -7,7 +7,7 @@ namespace {
 
 bool IsTime(const Comparison& comparison) { return comparison.metric == kDuration || comparison.metric == kCycles; }
 
-/// Time is not known well enough to overrule the comparison, and speaks against it.
+/// Time speaks against the comparison, but is not known well enough to overrule it.
 void Suspect(Comparison& comparison, CaseVerdict& verdict, const std::string& why) {
   comparison.verdict = Verdict::kSuspect;
   for (Comparison& time : verdict.comparisons) {

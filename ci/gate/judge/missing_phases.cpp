@@ -26,7 +26,7 @@ bool LostItsSamples(const CaseWork& work, const std::string& phase) {
 }
 
 void JudgeMissingPhases(const JudgeContext& context, CaseWork& work) {
-  if (work.candidate_shares.empty()) return;  // JudgeCounters() asks for counters of phases
+  if (work.candidate_shares.empty()) return;  // JudgeCounters() requires counters of phases
   for (const auto& [phase, share] : work.base_shares) {
     if (work.candidate_shares.contains(phase) || phase == kUnattributed) continue;
     const bool lost = LostItsSamples(work, phase);

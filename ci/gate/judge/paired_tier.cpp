@@ -23,7 +23,7 @@ std::optional<double> Logarithm(double value, bool /*of_base*/) {
   return std::log(value);
 }
 
-/// A call is judged slower only by more than so many standard errors of the run's own control.
+/// A call is judged slower only if it exceeds this many standard errors of the run's own control.
 constexpr double kNoiseErrors = 3.0;
 /// A tolerance above this cannot show that a call is not slower.
 constexpr double kCoarsestTolerance = 0.05;
@@ -35,8 +35,8 @@ struct Arms {
   std::size_t other_index;
 };
 
-/// The base's value once more, in the control with this process of the base. Absent: there is none, or the other side
-/// is the control itself.
+/// The base's value measured again, by the control that ran with this process of the base. Absent: there is none, or
+/// the other side is the control itself.
 std::optional<double> Again(const JudgeContext& context, const Arms& arms, std::size_t process,
                             const ProcessValue& value) {
   const auto beside = context.beside.find(process);
@@ -94,7 +94,7 @@ double OwnNoise(const JudgeContext& context, const CaseWork& work, const char* m
   const std::vector<ProcessBlock> pairs =
       Collect(context, arms, context.control_pairs, Metric({"", metric}), Logarithm).differences.first;
   if (pairs.size() < kFewest) return 0.0;
-  const std::vector<double> logs = Differences(Winsorized(pairs, 0.0));  // as the test sees them
+  const std::vector<double> logs = Differences(Winsorized(pairs, 0.0));  // as seen by the test
   const auto count = static_cast<double>(logs.size());
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
   double squares = 0.0;
@@ -104,7 +104,7 @@ double OwnNoise(const JudgeContext& context, const CaseWork& work, const char* m
 
 void AddTimes(const JudgeContext& context, const CaseWork& work, const Arms& arms,
               const std::vector<ProcessPair>& pairs, std::vector<PairedTest>& tests) {
-  const bool of_candidate = &arms.other == &context.input.candidate;  // not of the control itself
+  const bool of_candidate = &arms.other == &context.input.candidate;  // not for the control itself
   std::optional<double> seconds;
   for (const bool cycles : {false, true}) {
     const char* const metric = cycles ? kCycles : kDuration;
@@ -122,7 +122,7 @@ void AddTimes(const JudgeContext& context, const CaseWork& work, const Arms& arm
   }
 }
 
-/// A phase's time on both sides as a share of the base kernel's time: then a phase that got faster slows down no other.
+/// A phase's time on both sides as a share of the base kernel's time, so that a faster phase slows down no other.
 void AddPhases(const JudgeContext& context, const CaseWork& work, const Arms& arms,
                const std::vector<ProcessPair>& pairs, double time_ratio, std::vector<PairedTest>& tests) {
   std::set<std::string> phases;
@@ -173,7 +173,7 @@ void AddLimited(const JudgeContext& context, const CaseWork& work, const Arms& a
   }
 }
 
-/// From "worse is positive" to the metric's own change: of a share in points, else relative to the base.
+/// From "worse is positive" to the metric's own change: in points for a share, otherwise relative to the base.
 double OwnChange(const PairedTest& test, double worse_by) {
   if (test.logarithmic) return std::expm1(worse_by);
   const Comparison& comparison = test.comparison;
@@ -196,7 +196,7 @@ void Describe(PairedTest& test, const StageDecision& stage, bool second) {
   test.comparison.change = OwnChange(test, Median(Differences(Judged(test))));
 }
 
-/// Adds the interval; with `end_alone` only its upper end, of a change that is worse if it is more.
+/// Adds the interval; with `end_alone` only its upper end, for a change that is worse if it is more.
 void AddInterval(PairedTest& test, bool end_alone) {
   if (test.comparison.pairs == 0) return;
   if (end_alone) {
@@ -310,7 +310,7 @@ std::vector<CallTests> CallsOf(std::vector<PairedTest>& tests, std::size_t cases
   return calls;
 }
 
-/// The whole interval is below the tolerance. A wide tolerance shows it only of a call that is faster.
+/// The whole interval is below the tolerance. A wide tolerance shows it only for a call that is faster.
 bool IsNotSlower(const PairedTest* test) {
   if (test == nullptr) return true;
   const Comparison& comparison = test->comparison;
@@ -356,7 +356,7 @@ std::vector<PairedTest> PairedTests(const JudgeContext& context, const CaseWork&
   const Arms arms{context.input.base, work.base_index, other, other_index};
   std::vector<PairedTest> tests;
   AddTimes(context, work, arms, timing_pairs, tests);
-  // In cycles if known: a change of the clock is not a change of a phase.
+  // In cycles if known: a changed clock does not change a phase.
   double time_ratio = 1.0;
   for (const PairedTest& test : tests) {
     std::vector<double> logs = Differences(test.differences.first);
@@ -376,7 +376,7 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
     if (First(context, test)) suspects.push_back(&test);
   }
   if (context.input.second_stage) {
-    // Time and cycles are one question, and which of them was suspect is chance: both are tested again.
+    // Time and cycles are one question, and which of them was suspect is chance, so both are tested again.
     for (const CallTests& call : calls) {
       if (call.time == nullptr || call.cycles == nullptr) continue;
       const bool time = call.time->comparison.verdict == Verdict::kSuspect;

@@ -15,19 +15,20 @@ namespace {
 
 constexpr std::size_t kMostPhases = 3;
 
-/// Every phase is slower if each grew by half of what the kernel did or more, and if all that phases grew beyond the
-/// kernel is a quarter of its growth at most, or half a point, by which shares scatter.
+/// Every phase is slower if each grew by at least half as much as the kernel, and if the phases' total growth beyond
+/// the kernel is at most a quarter of its growth, or half a point, by which shares scatter.
 constexpr double kOwnGrowth = 0.5;
 constexpr double kUneven = 0.25;
 constexpr double kScatter = 0.005;
 
-/// A cause grew beyond the kernel by this part of the kernel's growth: a large phase that grows along is none.
+/// A cause grew beyond the kernel by this part of the kernel's growth: a large phase that merely grows along is not
+/// one.
 constexpr double kCause = 0.1;
 
-/// From this multiple of the kernel's growth on, growth is not alike.
+/// From this multiple of the kernel's growth on, a phase does not grow like the kernel.
 constexpr double kUnlike = 1.5;
 
-/// Least part of the kernel's growth that gets a line: what explains less explains nothing.
+/// Least part of the kernel's growth that gets a line: anything less explains nothing.
 constexpr double kPartOfTotal = 0.05;
 
 /// Least share of a phase whose own growth counts and is quoted.
@@ -49,13 +50,13 @@ std::string Cost(double grown) {
                               : fmt::format("costs {} {}", percent, grown > 0.0 ? "more" : "less");
 }
 
-/// What a line tells of one phase.
+/// What a line says about one phase.
 struct PhaseChange {
   std::string name;
   std::string cost;           ///< empty: no change of its cost that can be printed
   std::string before, after;  ///< shares, as printed
   bool is_new = false;
-  bool against = false;  ///< the share moves against the cost
+  bool against = false;  ///< the share and the cost move in opposite directions
 };
 
 PhaseChange ChangeOf(const Shares& shares, const std::string& phase) {
@@ -75,7 +76,7 @@ std::string Against(const PhaseChange& change) {
                      change.before, change.after);
 }
 
-/// What a phase grew beyond the kernel, as a share of the base kernel's time.
+/// A phase's growth beyond the kernel's, as a share of the base kernel's time.
 double Excess(const Shares& shares, const std::string& phase) {
   return In(shares.growth, phase) - In(shares.before, phase) * shares.total;
 }
@@ -161,7 +162,7 @@ std::vector<std::string> PhaseLines(const Shares& shares, bool better) {
   const double least = LeastGrowth(shares);
   std::vector<std::pair<double, std::string>> changed;
   for (const auto& [phase, growth] : shares.growth) {
-    // Where every phase is slower, what is slower than the others.
+    // If every phase is slower, those slower than the others.
     const double worse = better ? -growth : everywhere ? Excess(shares, phase) : growth;
     if (worse >= least) changed.emplace_back(worse, PhaseLine(shares, phase));
   }

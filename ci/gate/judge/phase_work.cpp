@@ -17,13 +17,13 @@ constexpr const char* kWarpTime = "phase_warp_time_ratio";
 constexpr const char* kAsyncWait = "phase_async_wait_ratio";
 constexpr const char* kLocalSectors = "phase_local_sectors";
 
-/// A local load or store of a word by each thread of a warp: 32 x 4 bytes in sectors of 32.
+/// Sectors of a local load or store of one word by each thread of a warp: 32 x 4 bytes in sectors of 32.
 constexpr double kSectorsOfAWord = 4.0;
 
 /// Least local loads and stores of words, as a share of the phase's instructions: fewer may lie outside its loop.
 constexpr double kLeastSpills = 0.05;
 
-/// Of the kernel's growth, what phases that spill grew by at least if spills are the cause.
+/// Spills are the cause only if the phases that spill account for at least this share of the kernel's growth.
 constexpr double kMostOfGrowth = 0.5;
 
 bool IsMoreWork(const Comparison& comparison) {
@@ -47,7 +47,7 @@ double OwnGrowth(const JudgeContext& context, const CaseWork& work, const Shares
   return before && after ? *after * (1.0 + shares.total) - *before : 0.0;
 }
 
-/// What of the warps' time they wait in the phase for copies and other roles.
+/// Share of a phase's warp time spent waiting for copies and other roles.
 struct WaitShares {
   double before = 0.0;
   double after = 0.0;

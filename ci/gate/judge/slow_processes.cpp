@@ -12,15 +12,16 @@
 namespace fa_profile::gate {
 namespace {
 
-/// A process is slow if its time exceeds the median of all processes of its stage by more than so many tolerances.
-/// Three: a candidate that is slower by just the tolerance must still scatter by two more to have a slow process.
+/// A process is slow if its time exceeds the median of all processes in its stage by this many tolerances. Three: a
+/// candidate that is slower by just the tolerance must still scatter by two more to have a slow process.
 constexpr double kSlowTolerances = 3.0;
-/// Chance of suspecting a candidate that is like the base. A suspicion costs new pairs, and slow processes are rare.
+/// Probability of suspecting a candidate that is like the base. A suspicion costs new pairs, and slow processes are
+/// rare.
 constexpr double kSuspectSlow = 0.125;
 /// One slow process is an accident.
 constexpr int kFewestSlow = 2;
 
-/// A larger share is a slow-down of the whole, which the test of the centre finds and tells.
+/// A larger share is an overall slow-down, which the test of the centre finds and reports.
 constexpr double kMostSlow = 0.75;
 
 /// One case whose slow processes are suspect.

@@ -30,7 +30,7 @@ void RequireBlocks(std::span<const ProcessBlock> blocks) {
   }
 }
 
-/// What each process of a block adds to the statistic if it is the candidate's: it less the mean of the others.
+/// What each process of a block adds to the statistic if it is the candidate's: its value minus the mean of the others.
 struct Choices {
   std::array<double, 3> gains{};
   std::size_t count = 0;
@@ -46,8 +46,8 @@ double MeanOf(const ProcessBlock& block) {
   return block.again ? (block.candidate + block.base + *block.again) / 3.0 : std::midpoint(block.candidate, block.base);
 }
 
-/// The sums of all choices, one of each block, ascending. Each block merges two or three sorted lists, which is cheaper
-/// than a sort. Without branches that the processor cannot foresee: the trials run a million tests.
+/// The sums of all choices, one from each block, ascending. Each block merges two or three sorted lists, which is
+/// cheaper than sorting. Without unpredictable branches: the trials run a million tests.
 std::vector<double> AllSums(std::span<const Choices> blocks) {
   constexpr double kEnd = std::numeric_limits<double>::infinity();
   std::vector<double> sums{0.0, kEnd};
@@ -74,12 +74,12 @@ std::vector<double> AllSums(std::span<const Choices> blocks) {
   return sums;
 }
 
-/// The most by which a process may differ from the mean of its block, in medians of that over all processes. A
-/// candidate that is slower in each block by the same differs by two such medians.
+/// The most that a process may differ from the mean of its block, in medians of that difference over all processes. A
+/// candidate that is slower in each block by the same amount differs by two such medians.
 constexpr double kMostDeviations = 4.0;
 
-/// PermutationP(), unchecked. Meet in the middle: for each sum of one half of the blocks, how many of the other half
-/// are large enough; 3^(n/2) steps, not 3^n.
+/// PermutationP(), unchecked. Meet in the middle: for each sum of one half of the blocks, count how many of the other
+/// half are large enough; 3^(n/2) steps, not 3^n.
 double AssignmentP(std::span<const ProcessBlock> blocks, double shift) {
   std::array<Choices, kMostBlocks> choices;
   double observed = 0.0;
@@ -95,7 +95,7 @@ double AssignmentP(std::span<const ProcessBlock> blocks, double shift) {
   const std::vector<double> left = AllSums(all.first(all.size() / 2));
   const std::vector<double> right = AllSums(all.subspan(all.size() / 2));
   std::size_t reached = 0;
-  std::size_t first = right.size();  // of `right`, the first that is enough for this left sum; falls as that grows
+  std::size_t first = right.size();  // the first in `right` that is enough for this left sum; falls as that grows
   for (const double sum : left) {
     while (first > 0 && sum + right[first - 1] >= enough) --first;
     reached += right.size() - first;
@@ -116,7 +116,7 @@ double LeastShift(std::span<const ProcessBlock> blocks, double level) {
     }
   }
   if (AssignmentP(blocks, low) > level) return low;
-  // To a hundred-thousandth of the range: far below what is printed. Never 0, or the search would end at a p that is
+  // To a hundred-thousandth of the range: far below what is printed. Never 0, or the search would end where p equals
   // the level: such a shift is rejected.
   const auto over_level = [&](double shift) { return std::log(AssignmentP(blocks, shift) / (level * (1.0 + 1e-12))); };
   const double enough = 1e-5 * (high - low);
@@ -197,7 +197,7 @@ SlowProcesses CountSlow(std::span<const ProcessBlock> blocks, double above) {
     if (block.again) all.push_back(*block.again);
   }
   const double limit = Median(std::move(all)) + above;
-  std::vector<double> chances{1.0};  // of 0, 1, 2, ... slow processes of the candidate
+  std::vector<double> chances{1.0};  // for 0, 1, 2, ... slow processes of the candidate
   for (const ProcessBlock& block : blocks) {
     const int of_candidate = block.candidate > limit ? 1 : 0;
     const int of_base = (block.base > limit ? 1 : 0) + (block.again && *block.again > limit ? 1 : 0);
@@ -236,7 +236,7 @@ double ProportionUpperBound(std::int64_t hits, std::int64_t trials, double confi
     throw Error("a proportion cannot be " + std::to_string(hits) + " of " + std::to_string(trials), "check the counts");
   }
   if (hits == trials) return 1.0;  // also without trials
-  // The chance p at which `hits` or fewer have the chance 1 - confidence: I_p(hits + 1, trials - hits) = confidence.
+  // The p for which `hits` or fewer have probability 1 - confidence: I_p(hits + 1, trials - hits) = confidence.
   return boost::math::ibeta_inv(static_cast<double>(hits + 1), static_cast<double>(trials - hits), confidence);
 }
 

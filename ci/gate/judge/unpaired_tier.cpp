@@ -10,7 +10,7 @@
 namespace fa_profile::gate {
 namespace {
 
-/// With this many processes of the base their own spread is the error term.
+/// With this many base processes, their own spread is the error term.
 constexpr std::size_t kEnoughProcesses = 8;
 
 /// Standard deviations beyond which a difference is not noise: processes have heavier tails than a normal distribution.
@@ -21,7 +21,7 @@ constexpr double kSigmas = 6.0;
 constexpr double kLeastSpread = 0.003;
 constexpr double kMostSpread = 0.0063;
 
-/// Standard deviation of a normal distribution over its median absolute deviation.
+/// Ratio of a normal distribution's standard deviation to its median absolute deviation.
 constexpr double kMadToSigma = 1.4826;
 
 /// A case's values by card.
@@ -61,7 +61,7 @@ void Conclude(const JudgeContext& context, const Demand& demand, double on_one_c
   const double more = cards ? cards->growth : 0.0;
   const double budget = std::max(on_one_card, context.thresholds.budget);
   const double tolerance = on_one_card + more;
-  // Beyond this the code differs. A promoted baseline's candidate may have used up the budget already.
+  // Beyond this the code differs. The candidate may have used up the budget over a promoted baseline already.
   const double known = std::max(budget, std::hypot(noise, more));
   const double limit = promoted ? budget + more : std::max(known, tolerance);
   const double change = *comparison.change;
@@ -128,13 +128,13 @@ void JudgePhases(const JudgeContext& context, CaseWork& work) {
   }
 }
 
-/// The call's time and cycles, where both have a change of this kind.
+/// The call's time and cycles, if both have this kind of change.
 template <typename Is>
 bool BothAre(const std::optional<Comparison>& time, const std::optional<Comparison>& cycles, Is is) {
   return (time || cycles) && (!time || is(*time)) && (!cycles || is(*cycles));
 }
 
-/// What the call's time tells of code, counters and phases.
+/// What the call's time says about code, counters and phases.
 void LetTimeTell(const std::optional<Comparison>& time, const std::optional<Comparison>& cycles, CaseWork& work) {
   const auto faster = [](const Comparison& one) { return one.verdict == Verdict::kImproved; };
   const auto perhaps = [](const Comparison& one) { return one.verdict <= Verdict::kImproved && *one.change < 0.0; };
@@ -169,7 +169,7 @@ void JudgeEqualCode(const JudgeContext& context, CaseWork& work) {
   JudgeUnpaired(context, timed);
   for (Comparison& comparison : timed.verdict.comparisons) {
     if (comparison.verdict != Verdict::kRegression || !comparison.phase.empty()) continue;
-    // Two recordings of one code differ by the machine, too: only a baseline of many processes knows by how much.
+    // Two recordings of the same code also differ by the machine: only a baseline of many processes knows by how much.
     if (!context.input.base_is_promoted) comparison.verdict = Verdict::kSuspect;
     work.verdict.comparisons.push_back(std::move(comparison));
   }

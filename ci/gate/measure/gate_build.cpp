@@ -50,7 +50,7 @@ std::string KernelIdOf(const std::string& library) {
   if (child < 0) throw Error("fork", std::strerror(errno), "cannot start a process that loads " + library);
   if (child == 0) {
     (void)alarm(static_cast<unsigned>(kAnswerSeconds));
-    (void)dup2(STDERR_FILENO, STDOUT_FILENO);  // what it prints is not the gate's report
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);  // its output is not part of the gate's report
     std::string answer;
     if (void* const handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL); handle == nullptr) {
       answer = std::string("!") + dlerror();
@@ -83,14 +83,14 @@ std::string KernelIdOf(const std::string& library) {
               "see docs/kernels.md; `ldd` lists missing libraries");
 }
 
-// Two functions of one file are other host code too.
+// Two functions in one file are different host code, too.
 std::string HashOf(const python::PythonKernel& kernel) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
   return fmt::format("{:016x}", Fnv1a(ReadFile(kernel.file, kMostBytes), Fnv1a(kernel.function)));
 }
 
-// Counters of deterministic metrics, and of those that are asked for. The noisy rest would cost passes and is not
-// judged: phases have their own samples.
+// Counters for deterministic metrics, and for those in `asked`. The noisy rest would cost passes and is not judged:
+// phases have their own samples.
 std::string Counters(const std::set<std::string>& asked) {
   std::set<std::string> exact;
   for (const CatalogueMetric& metric : MetricCatalogue()) {
@@ -206,7 +206,7 @@ std::vector<std::string> RecordingCommand(const GateBuild& build, const GateRequ
   AddRequest(arguments, build, request);
   arguments.insert(arguments.end(), {"--metrics", Counters(request.metrics), "--phases", "on", "--draws",
                                      std::to_string(draws), "--repeats", "0", "--summary", "-o", output});
-  // Of a kernel in Python raw counter data is never kept.
+  // Raw counter data of a Python kernel is never kept.
   if (build.python.empty()) arguments.insert(arguments.end(), {"--raw", "none"});
   return arguments;
 }

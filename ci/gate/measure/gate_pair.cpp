@@ -55,7 +55,7 @@ void MeasurePairs(PairRunner& runner, int first, int timings, int recordings, in
     runner.NoteCompany(pair);
   }
   for (int pair = first; pair < first + recordings; ++pair) {
-    if (pair == 0) {  // the first look has the rest of this pair
+    if (pair == 0) {  // the first look provides the rest of this pair
       runner.Record(PairArm::kControl, pair, stage);
       continue;
     }

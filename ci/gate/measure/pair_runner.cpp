@@ -28,7 +28,7 @@ std::vector<std::string> HashesOf(const CaseFacts& facts) {
   return hashes;
 }
 
-// Of a call of Python that launches many kernels not every recording holds each one's code.
+// If a Python call launches many kernels, not every recording holds each one's code.
 bool IsOtherCode(const CaseFacts& before, const CaseFacts& now, bool python) {
   if (!python) return HashesOf(before) != HashesOf(now);
   return std::ranges::any_of(now.code, [&](const CodeFacts& code) {
@@ -44,7 +44,7 @@ CaseFacts& CaseOf(Evidence& evidence, const CaseId& id) {
   return facts;
 }
 
-// Of whole kernels: phases are sampled anyway.
+// Only for whole kernels: phases are sampled anyway.
 std::set<std::string> RuledMetrics(const Thresholds& thresholds) {
   std::set<std::string> metrics;
   for (const ThresholdRule& rule : thresholds.rules) {
@@ -117,7 +117,7 @@ Evidence& PairRunner::EvidenceOf(PairArm arm) {
 }
 
 ChildEnd PairRunner::RunProcess(const std::vector<std::string>& command) {
-  // Its own time limit is of a case, and its cases need more than one Python process each.
+  // Its own time limit is for one case, and its cases need more than one Python process each.
   constexpr double kPythonProcesses = 5.0;
   const double factor = base_.python.empty() ? 1.0 : kPythonProcesses;
   ChildEnd end = RunChildGroup(command[0], command, {factor * options_.timeout_seconds, &interrupted});
@@ -204,8 +204,8 @@ void PairRunner::Blame(const std::set<CaseId>& cases, const std::vector<std::str
   }
 }
 
-// The case is no longer measured. The facts that are to hold the reason: of the base where the control failed, which
-// runs the base's code.
+// Stops measuring the case. Returns the facts that should hold the reason: the base's if the control failed, which runs
+// the base's code.
 CaseFacts& PairRunner::Drop(PairArm arm, const CaseId& id) {
   timed_.erase(id);
   recorded_.erase(id);
@@ -272,7 +272,7 @@ void PairRunner::Time(PairArm arm, int pair, int stage) {
       continue;
     }
     if (!one.error.empty()) {
-      // It ran in the first recording: no candidate mends it, but a process that one left behind can break it.
+      // It ran in the first recording: a candidate does not fix it, but a process that one left behind can break it.
       Drop(arm, id).untimed = "it ran at first and no longer does: " + one.error;
       continue;
     }
@@ -334,7 +334,7 @@ void PairRunner::AddProcesses(PairArm arm, const Evidence& piece, int pair, int 
   for (const std::string& loss : piece.losses) {
     if (std::ranges::find(evidence.losses, loss) == evidence.losses.end()) evidence.losses.push_back(loss);
   }
-  std::vector<std::optional<std::size_t>> place;  // of the piece's cases
+  std::vector<std::optional<std::size_t>> place;  // for the piece's cases
   for (const CaseFacts& facts : piece.cases) {
     const CaseId id(facts.kernel, facts.shape);
     std::optional<std::size_t> index = FindCase(evidence, facts.kernel, facts.shape);

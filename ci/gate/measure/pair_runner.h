@@ -19,11 +19,11 @@
 
 namespace fa_profile::gate {
 
-/// A kernel, as the base calls it, and a shape.
+/// A kernel, by the base's name, and a shape.
 using CaseId = std::pair<std::string, std::string>;
 
 /// While it exists, Ctrl-C, SIGTERM and SIGHUP end the running child, whose process group gets no signals from the
-/// terminal, and then the run with an Error. One at a time.
+/// terminal, and then end the run with an Error. One at a time.
 class SignalsEndChildren {
  public:
   SignalsEndChildren();
@@ -57,7 +57,7 @@ class PairRunner {
   bool nothing_to_time() const { return timed_.empty(); }
   /// Ends a pair: notes a loss if another process uses the GPU.
   void NoteCompany(int pair);
-  /// Also for a signal that came while no child ran.
+  /// Also for a signal that arrived while no child was running.
   void ThrowIfInterrupted() const;
 
  private:
@@ -93,7 +93,7 @@ class PairRunner {
   struct Kind {
     int done = 0;
     int left = 0;
-    double seconds = 0.0;  // of the done ones
+    double seconds = 0.0;  // total of the finished ones
   };
   Kind timings_;
   Kind recordings_;

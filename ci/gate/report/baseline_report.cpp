@@ -22,9 +22,9 @@ std::string Dump(const Json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 
-/// What one case of a baseline took, over its processes.
+/// A case's time in a baseline, over its processes.
 struct CaseSummary {
-  std::string kind;  ///< of the processes that gave the durations
+  std::string kind;  ///< kind of the processes that gave the durations
   std::size_t processes = 0;
   double median_seconds = 0.0;
   double spread_ratio = 0.0;                           ///< between the quartiles, as a share of the median

@@ -12,14 +12,14 @@
 namespace fa_profile::gate {
 namespace {
 
-/// Most warnings of a case that time overruled and that are lines of their own.
+/// Most overruled warnings of a case that get their own lines.
 constexpr std::size_t kMostOverruled = 3;
 
-/// Most lines of what blocks, of one case and of all.
+/// Most lines about what blocks, for one case and for all.
 constexpr std::size_t kMostBlockersOfCase = 4;
 constexpr std::size_t kMostBlockers = 16;
 
-/// Findings of lint that tell what to do about worse code.
+/// Lint findings that say what to do about worse code.
 constexpr std::array<std::pair<std::string_view, const char*>, 4> kCodeCures = {{
     {"spill_bytes", "spills"},
     {"local_array_bytes", "stack-without-spills"},
@@ -46,7 +46,7 @@ void AddCure(CaseReport& report, const std::string& cure) {
   if (!cure.empty() && std::ranges::none_of(report.lines, same)) report.lines.push_back({cure, "", true});
 }
 
-/// Why the time was judged so; time and cycles together if they have one reason.
+/// The reasons for the verdict on time; time and cycles together if they have the same reason.
 void AddTimeReasons(CaseReport& report, const CaseVerdict& of) {
   const auto reason = [](const Comparison* one) { return one == nullptr ? std::string() : one->reason; };
   const auto rule = [](const Comparison* one) { return one == nullptr ? std::string() : one->rule; };
@@ -65,7 +65,7 @@ void AddFindings(CaseReport& report, const CaseVerdict& of) {
   }
 }
 
-/// Worse code has its cure from lint.
+/// The cure for worse code comes from lint.
 void AddCodeCures(CaseReport& report, const CaseVerdict& of) {
   for (const Comparison& comparison : of.comparisons) {
     if (!comparison.blocking || comparison.tier != 0 || !IsBad(comparison.verdict)) continue;
@@ -102,7 +102,7 @@ bool IsTold(const CaseReport& report, const CaseVerdict& of, const Comparison& c
          (reasoned && std::ranges::any_of(report.lines, says));
 }
 
-/// Without limit or numbers, what is wrong: a result, a new warning of the compiler.
+/// Without limit or numbers, what is wrong: a result, a new compiler warning.
 std::string BlockerLine(const CaseVerdict& of, const Comparison& comparison) {
   const bool compared = comparison.base && comparison.candidate && !comparison.allowed.empty();
   const std::string text = compared ? fmt::format("{} {}; allowed: {}", MetricTitle(comparison),

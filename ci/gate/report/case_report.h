@@ -5,21 +5,21 @@
 
 #include "fa_profile/gate.h"
 
-/// What the formats for people tell of a case, and in which order: time first, then what explains it, then the rest.
+/// What the formats for people say about a case, and in which order: time first, then what explains it, then the rest.
 namespace fa_profile::gate {
 
 /// A line that explains a verdict.
 struct ReportLine {
   std::string text;
-  std::string rule;   ///< file and line of the limit; empty: none to name
+  std::string rule;   ///< file and line of the limit; empty: none
   bool cure = false;  ///< what to do about the line before
 };
 
 struct CaseReport {
   const Comparison* time = nullptr;       ///< duration of the whole call; null: not measured
   const Comparison* cycles = nullptr;     ///< the same in cycles
-  std::vector<ReportLine> lines;          ///< no line repeats the headline
-  std::vector<const Comparison*> others;  ///< all but plain PASSes, times, and what `lines` have; worst first
+  std::vector<ReportLine> lines;          ///< none repeats the headline
+  std::vector<const Comparison*> others;  ///< all but plain PASSes, times, and those in `lines`; worst first
 };
 
 CaseReport ReportOf(const CaseVerdict& of);
@@ -30,10 +30,10 @@ struct Blockers {
   std::size_t more = 0;            ///< left out
 };
 
-/// Worst cases first, of each time before all else. Of another verdict: none.
+/// Worst cases first, in each case time first. For other verdicts: none.
 Blockers BlockersOf(const GateResult& result);
 
-/// What helps against a finding, one line; empty: it is not known.
+/// What helps against a finding, one line; empty: unknown.
 std::string CureOf(const CaseFinding& finding);
 
 /// `why` and the findings, one line each, for formats without a place for cures.

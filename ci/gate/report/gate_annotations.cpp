@@ -13,7 +13,7 @@ namespace {
 // GitHub shows ten annotations of a kind per step and drops the rest.
 constexpr std::size_t kMostAnnotations = 10;
 
-/// As actions/toolkit escapes: otherwise a text could end the command, or its property, and begin another.
+/// Escaped as in actions/toolkit: otherwise a text could end the command, or its property, and begin another.
 std::string Escaped(const std::string& text, bool property) {
   const std::string_view special = property ? "%\r\n:," : "%\r\n";
   std::string escaped;

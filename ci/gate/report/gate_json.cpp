@@ -98,7 +98,7 @@ std::string GateJson(const GateResult& result) {
                      {"control", std::move(control)},
                      {"suspects", result.suspects},
                      {"cases", std::move(cases)}};
-  // ASCII only: no character that a terminal obeys or an editor hides.
+  // ASCII only: no character that a terminal interprets or an editor hides.
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 

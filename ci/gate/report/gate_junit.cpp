@@ -55,7 +55,7 @@ std::string GateJunit(const GateResult& result) {
   Suite suite;
   bool told = false;
   for (const CaseVerdict& of : result.cases) {
-    // Of a case that passes only the warnings.
+    // For a case that passes, only the warnings.
     std::vector<std::string> lines = IsBad(of.verdict) ? WhyAndFindings(of) : std::vector<std::string>();
     for (const Comparison& c : of.comparisons) {
       if (!IsBad(c.verdict)) continue;

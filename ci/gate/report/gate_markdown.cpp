@@ -16,11 +16,11 @@ namespace {
 // GitHub's limit in characters, applied to bytes.
 constexpr std::size_t kMostBytes = 65536;
 constexpr std::size_t kMostOverviewBytes = 24'000;
-/// What a reader sees before anything is unfolded: lines of the text, blank ones too, and the two around the fold.
+/// What a reader sees before unfolding anything: lines of the text, including blank ones, and the two around the fold.
 constexpr std::size_t kMostShownLines = 40;
 constexpr std::size_t kFoldLines = 3;
 constexpr std::size_t kMostRows = 8;
-constexpr std::size_t kMostBlock = 13;  // lines of one case's reasons
+constexpr std::size_t kMostBlock = 13;  // lines of reasons per case
 constexpr std::size_t kMostIncomparable = 4;
 constexpr std::size_t kRateCharacters = 500;
 
@@ -66,7 +66,7 @@ void PutHead(const GateResult& result, Overview& overview) {
     overview.Put(fmt::format("- and {} more", result.incomparable.size() - shown));
 }
 
-/// "3 REGRESSION, 289 PASS": of the cases from `from` on.
+/// "3 REGRESSION, 289 PASS": counts the cases from `from` on.
 std::string Counted(const std::vector<ToldCase>& cases, std::size_t from) {
   std::map<Verdict, std::size_t, std::greater<>> counts;
   for (std::size_t i = from; i < cases.size(); ++i) ++counts[cases[i].of.verdict];
@@ -123,7 +123,7 @@ std::vector<std::vector<std::string>> Blocks(const std::vector<ToldCase>& cases,
   return blocks;
 }
 
-/// Puts what fits of the blocks, leaving `reserved` lines; returns the rest, each with its own lines.
+/// Puts as many blocks as fit, leaving `reserved` lines; returns the rest, each with its own lines.
 std::vector<std::string> PutBlocks(const std::vector<std::vector<std::string>>& blocks, std::size_t reserved,
                                    Overview& overview) {
   if (blocks.empty()) return {};

@@ -69,7 +69,7 @@ void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {
   }
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   const bool on_github = actions != nullptr && std::string(actions) == "true";
-  if (outputs.annotations || (on_github && !outputs.TakeStdout())) {  // a report on stdout would be broken by them
+  if (outputs.annotations || (on_github && !outputs.TakeStdout())) {  // they would break a report on stdout
     std::cout << GateAnnotations(result) << std::flush;
   }
 }

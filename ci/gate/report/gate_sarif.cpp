@@ -29,7 +29,7 @@ std::string MessageText(std::string_view text, std::size_t most = 1000) {
   return line;
 }
 
-/// Of names only: the fingerprint stays the same when values or lines change.
+/// From names only: the fingerprint stays the same when values or lines change.
 std::string Fingerprint(const CaseVerdict& of, const std::string& phase, const std::string& rule) {
   std::string names;
   for (const std::string* part : {&of.kernel, &of.shape, &phase, &rule}) names += *part + '\0';

@@ -16,7 +16,7 @@ class Page {
   /// `lead`, then words wrapped at the width; the following lines are indented by `indent`.
   void Put(const std::string& lead, std::string_view text, std::size_t indent) {
     std::string line = lead;
-    bool empty = true;  // of words
+    bool empty = true;  // no words yet
     const auto end_line = [&] {
       text_ += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
       line.assign(indent, ' ');
@@ -34,7 +34,7 @@ class Page {
     }
     end_line();
   }
-  /// Not wrapped: to be copied, or one of several lines that are compared.
+  /// Not wrapped: meant for copying, or one of several lines to compare.
   void Unwrapped(const std::string& lead, std::string_view text) {
     text_ += lead + Harmless(SafeLine(text, 4096)) + "\n";
   }

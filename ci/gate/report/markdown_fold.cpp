@@ -14,7 +14,7 @@ namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kMostNotes = 12;
-constexpr std::size_t kShortCharacters = 80;  // of a headline next to columns of times
+constexpr std::size_t kShortCharacters = 80;  // for a headline next to columns of times
 constexpr std::size_t kMostReproduceBytes = 4096;
 
 /// "86.9 us -> 105 us | +21.0 % (+20.8 to +21.2 %)": two cells.
@@ -178,7 +178,7 @@ std::string FoldedMarkdown(const FoldedContents& contents, std::size_t room) {
   if (empty && notes.empty() && environment.empty() && commands.empty()) return {};
   const std::string begin = Summary(parts, notes, environment, commands, contents.result.notes.size());
   const std::string end = notes + environment + commands + "\n</details>\n";
-  // Each part may have a third, and what the parts before it leave.
+  // Each part may use a third, and what the parts before it leave.
   std::size_t left = room - begin.size() - end.size();
   const std::size_t third = left / parts.size();
   std::string text = begin;

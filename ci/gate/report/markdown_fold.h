@@ -8,15 +8,15 @@
 /// The comment's table of cases, and its folded part.
 namespace fa_profile::gate {
 
-/// A case, and what a report tells of it.
+/// A case, and what a report says about it.
 struct ToldCase {
   const CaseVerdict& of;
   CaseReport report;
 };
 
-inline constexpr std::size_t kMarkdownCharacters = 240;  ///< of one text
+inline constexpr std::size_t kMarkdownCharacters = 240;  ///< per text
 
-/// A row per case: with times, or, where machine code alone is compared, with what was found.
+/// A row per case: with times, or, if only machine code is compared, with what was found.
 struct CaseTable {
   bool timed = true;
 
@@ -26,7 +26,7 @@ struct CaseTable {
   std::string Row(const ToldCase& told) const;
 };
 
-/// What found no room before the fold.
+/// What did not fit before the fold.
 struct FoldedContents {
   const GateResult& result;
   const std::vector<ToldCase>& cases;

@@ -19,7 +19,7 @@ bool BeginsBlock(std::string_view word) {
   return digits == word.size() - 1 && (word.back() == '.' || word.back() == ')');
 }
 
-/// Whether a word has no special meaning. `first`: in its line.
+/// Whether a word has no special meaning. `first`: it is the first in its line.
 bool IsPlainWord(std::string_view word, bool first) {
   if (first && BeginsBlock(word)) return false;
   if (word == "->") return !first;

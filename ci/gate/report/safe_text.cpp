@@ -107,7 +107,7 @@ std::vector<RankedComparison> WorstFirst(const GateResult& result) {
 std::optional<SourcePlace> PlaceInside(const std::optional<SourcePlace>& place) {
   if (!place || place->line < 1 || place->file.empty() || place->file.size() > 1024) return std::nullopt;
   const std::string& file = place->file;
-  // A colon begins a drive or a scheme, a leading '~' a home folder.
+  // A colon marks a drive or a scheme, a leading '~' a home folder.
   if (file[0] == '/' || file[0] == '~' || file.find_first_of("\\:") != std::string::npos) return std::nullopt;
   if (SafeLine(file, 1024) != file) return std::nullopt;
   for (std::size_t start = 0; start <= file.size();) {

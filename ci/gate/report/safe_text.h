@@ -9,13 +9,13 @@
 #include "fa_profile/gate_report.h"
 #include "fa_profile/text.h"
 
-/// What the formats share: values as a person reads them, and the order of rows.
+/// Shared by the formats: values in readable form, and the order of rows.
 namespace fa_profile::gate {
 
 /// "5.86 us", "31.0 %", "1,310,720"; "-" if absent. `unit` as in the catalogue.
 std::string ShownValue(const std::optional<double>& value, std::string_view unit);
 
-/// "+11.8 %"; "+3.2 points" of shares of time; "-" if absent.
+/// "+11.8 %"; "+3.2 points" for shares of time; "-" if absent.
 std::string ShownChange(const Comparison& comparison);
 /// "+11.2 to +12.4 %"; an end that is not finite is "?"; empty if absent.
 std::string ShownInterval(const Comparison& comparison);

@@ -12,8 +12,8 @@
 namespace fa_profile::gate {
 namespace {
 
-constexpr double kMostAlarms = 0.0001;          // a comparison
-constexpr double kMostAlarmedRequests = 0.005;  // a pull request of 60
+constexpr double kMostAlarms = 0.0001;          // per comparison
+constexpr double kMostAlarmedRequests = 0.005;  // per pull request of 60
 /// Level of the check of p, over all deciles together.
 constexpr double kCalibrationLevel = 0.001;
 
@@ -29,7 +29,7 @@ std::vector<ProcessBlock> Logarithms(const Draw& draw, const std::vector<double>
   return blocks;
 }
 
-/// Simulated pull requests of 60 comparisons, time alone.
+/// Simulated pull requests of 60 comparisons, judged by time alone.
 void Requests(TrialRun& run) {
   const std::int64_t requests = run.options.false_alarm_trials;
   std::int64_t alarms = 0;
@@ -51,8 +51,8 @@ void Requests(TrialRun& run) {
   run.RequireAtMost(run.Add("same code, any of 60", alarmed, requests), kMostAlarmedRequests);
 }
 
-/// Runs that share no process, in the order in which the gate measures, and the next processes if something is suspect.
-/// Few, but no process counts twice and chance decides nothing.
+/// Runs that share no process, in the order in which the gate measures, with the next processes if something is
+/// suspect. Few, but no process counts twice and nothing is left to chance.
 struct RunsInOrder {
   std::int64_t runs = 0;
   std::int64_t alarmed = 0;
@@ -95,7 +95,7 @@ void CountRuns(const TrialRun& run, RunsInOrder& counts) {
   }
 }
 
-/// On every GPU that was measured: each has its own processes.
+/// On every measured GPU: each has its own processes.
 void AskRunsInOrder(TrialRun& run) {
   RunsInOrder counts;
   CountRuns(run, counts);
@@ -154,7 +154,7 @@ void EveryTier(TrialRun& run) {
   }
 }
 
-/// p of one random comparison per trial, so that trials share no chance: then the number at or below any p is at most
+/// p of one random comparison per trial, so that trials are independent: the number at or below any p is then at most
 /// binomial. A p may be too large (ties), which costs power; AskPower() measures that.
 void Calibrate(TrialRun& run) {
   constexpr std::size_t kDeciles = 10;

@@ -18,11 +18,11 @@ namespace {
 constexpr double kLeastNamed = 0.95;
 constexpr double kLeastMutantsAt3 = 0.90;
 constexpr double kLeastMutantsAt5 = 0.99;
-/// Of changed code that is not slower.
+/// Blocked share of changed code that is not slower.
 constexpr double kMostBlocked = 0.01;
-/// Code whose time moved by less is as fast as before.
+/// Code whose time changed by less counts as equally fast.
 constexpr double kEqualTime = 0.005;
-/// A speed-up that a developer measures and shows.
+/// A speed-up that a developer measures and presents.
 constexpr double kSpeedUp = 0.02;
 
 /// A mutant gets this fraction of the draws: they include recordings and are judged in full.
@@ -41,7 +41,7 @@ struct MutantCase {
   const MutantFacts& facts;
   std::size_t base = 0;
   std::size_t mutant = 0;
-  double slower = 0.0, more_cycles = 0.0;  ///< of the medians of the mutant, relative to the base's
+  double slower = 0.0, more_cycles = 0.0;  ///< difference of the mutant's medians, relative to the base's
 };
 
 /// Turns a slower mutant into a faster one.
@@ -49,12 +49,12 @@ MutantCase Swapped(const MutantCase& one) {
   return {one.facts, one.mutant, one.base, 1.0 / (1.0 + one.slower) - 1.0, 1.0 / (1.0 + one.more_cycles) - 1.0};
 }
 
-/// Takes the mutant's own slow-down away, then multiplies by `factor`.
+/// Removes the mutant's own slow-down, then multiplies by `factor`.
 struct EqualTime {
   double factor = 1.0;
 };
 
-/// Pairs of a base's and a mutant's process that ran near each other. If each process measured both (`shared`),
+/// Pairs of a base process and a mutant process that ran near each other. If each process measured both (`shared`),
 /// neighbours: a pair never has one process on both sides.
 std::vector<DrawnBlock> Blocks(TrialRun& run, const char* kind, const MutantCase& one, bool& shared) {
   const std::vector<std::size_t> of_base = ProcessesOf(run.data.mutants, kind, one.base);
@@ -141,7 +141,7 @@ Blocked AskMutant(TrialRun& run, const MutantCase& one, BlockedCount& all_named)
   return blocked;
 }
 
-/// How many of the mutants, which should all pass, are blocked, and which.
+/// How many of the mutants are blocked although all should pass, and which.
 void AskBlocked(TrialRun& run, const std::string& question, const std::vector<MutantCase>& mutants,
                 std::optional<EqualTime> equal) {
   if (mutants.empty()) return;
@@ -170,8 +170,8 @@ bool TakesEqualTime(const MutantCase& one) {
   return std::abs(one.slower) <= kEqualTime && std::abs(one.more_cycles) <= kEqualTime;
 }
 
-/// What a pull request usually is: other code in the same time. One that changes a kernel, and one that changes as many
-/// as there are mutants: of each the same draw. A case that is judged alone is blocked at least as easily as among
+/// The usual pull request: other code that takes the same time. One that changes a kernel, and one that changes as many
+/// as there are mutants, using the same draw of each. A case judged alone is blocked at least as easily as among
 /// others.
 void AskEqualTime(TrialRun& run, const std::vector<Blocked>& mutants) {
   if (mutants.empty()) return;
@@ -189,7 +189,7 @@ void AskEqualTime(TrialRun& run, const std::vector<Blocked>& mutants) {
   run.RequireAtMost(run.Add(question + ": any of them", request.hits, request.trials), kMostBlocked);
 }
 
-/// Other code that is faster, and code whose slow-down is taken away.
+/// Other code that is faster, and code whose slow-down is removed.
 void AskFaster(TrialRun& run, const std::vector<MutantCase>& mutants) {
   std::vector<MutantCase> faster;
   for (const MutantCase& one : mutants) {

@@ -14,10 +14,10 @@ constexpr double kLongSeconds = 10e-6;
 constexpr double kLeastFoundAt3 = 0.95;
 constexpr double kLeastFoundAt3Short = 0.90;
 constexpr double kLeastFoundAt5 = 0.995;
-/// Of slow-downs in half of the processes.
+/// For slow-downs in half of the processes.
 constexpr double kLeastFoundInHalf = 0.80;
 
-/// A case gets half or a fifth of the draws: there are a dozen of them. At +3 % the targets are of each case.
+/// A case gets half or a fifth of the draws: there are a dozen of them. At +3 % each case has its own target.
 constexpr double kCaseShare = 0.2;
 constexpr double kCaseShareAt3 = 0.5;
 

@@ -29,7 +29,7 @@ class TrialRandom {
   std::mt19937_64 engine_;
 };
 
-/// Processes that ran close to each other: of the base, of the candidate, and (in a block of three) of the base again.
+/// Processes that ran close to each other: the base's, the candidate's, and (in a block of three) the base's again.
 using DrawnBlock = std::vector<std::size_t>;
 
 /// The blocks of one simulated run of the gate.
@@ -41,8 +41,8 @@ struct Draw {
 /// Blocks of `size` successive processes, without the first `skip`.
 std::vector<DrawnBlock> Neighbours(const std::vector<std::size_t>& processes, std::size_t size, std::size_t skip);
 
-/// Up to `first` and then `second` of the blocks, in random order; with `shuffle` chance decides which process of a
-/// block is the base's and which the candidate's.
+/// Up to `first` and then `second` of the blocks, in random order; with `shuffle` it is random which process of a block
+/// is the base's and which the candidate's.
 void DrawBlocks(const std::vector<DrawnBlock>& blocks, std::size_t first, std::size_t second, bool shuffle,
                 TrialRandom& random, std::vector<DrawnBlock>& into_first, std::vector<DrawnBlock>& into_second);
 
@@ -51,10 +51,10 @@ struct TrialArm {
   const Evidence* data = nullptr;
   std::vector<std::size_t> cases;
   std::string kernel;  ///< all cases are judged under this name; empty: each under its own
-  /// Of durations and cycles, of each block of both stages in order; empty: 1.
+  /// For durations and cycles, one per block of both stages in order; empty: 1.
   std::vector<double> factors;
   bool with_code = true;  ///< false: without machine code and launches: the judge would not time equal code
-  /// Of durations and cycles, of all blocks.
+  /// For durations and cycles, in all blocks.
   double duration_scale = 1.0, cycles_scale = 1.0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 /// Processes of a block: the base, the candidate, and the base as the run's control.
 constexpr std::size_t kBlock = 3;
 
-/// The longest of the candidate's processes is beyond any limit for slow ones: over 1 + 3 x 2 %, of even the shortest.
+/// The longest of the candidate's processes is beyond any limit for slow ones: over 1 + 3 x 2 % of even the shortest.
 constexpr double kPerhapsSlow = 1.06;
 
 }  // namespace
@@ -74,7 +74,7 @@ bool TrialRun::MayBeSuspect(const Draw& draw, const std::vector<std::size_t>& po
   for (const std::size_t position : positions) {
     for (const auto& metric : pool.values) {
       const std::vector<double>& values = metric[position];
-      double product = 1.0;  // of the ratios: one logarithm in place of eight
+      double product = 1.0;  // product of the ratios: one logarithm in place of eight
       double shortest = values[draw.first.front().front()];
       double longest = 0.0;
       for (const DrawnBlock& block : draw.first) {

@@ -12,7 +12,7 @@ namespace fa_profile::gate {
 
 inline constexpr const char* kGate = "gate";
 
-/// What the questions of a selftest share: the data, a stream of random numbers, and the report.
+/// Shared by the questions of a selftest: the data, a stream of random numbers, and the report.
 struct TrialRun {
   TrialRun(const TrialData& trial_data, const TrialOptions& trial_options)
       : data(trial_data), options(trial_options), pool(PoolOf(trial_data.same_code)), random(trial_options.seed) {}
@@ -23,13 +23,13 @@ struct TrialRun {
   void RequireAtMost(const RuleRate& rate, double most);
   void RequireAtLeast(const RuleRate& rate, double least);
 
-  /// The positions of all of the pool's cases.
+  /// The positions of all cases in the pool.
   std::vector<std::size_t> AllCases() const;
   /// Blocks of three neighbours, as in a run of the gate; as positions in the pool, which Judged() turns into
   /// processes.
   Draw DrawTimings();
   void ToProcesses(Draw& draw) const;
-  /// The verdict on cases of the pool; `factors` of the candidate's durations and cycles, one per block.
+  /// The verdict on cases of the pool; `factors` for the candidate's durations and cycles, one per block.
   GateResult Judged(Draw draw, const std::vector<std::size_t>& positions, std::vector<double> factors = {}) const;
   /// False: no comparison can be suspect. Half of all flips of signs reach a sum of 0 or less, so the mean of a
   /// suspect's pairs is over the least limit; and a suspicion of slow processes needs one of the candidate. Saves

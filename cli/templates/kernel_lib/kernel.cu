@@ -1,5 +1,5 @@
-// The kernel @NAME@, and how fa-profile knows it (fa_profile/kernel_abi_2.h). As it was generated it scales each
-// row by its own factor: put your kernel in its place.
+// The kernel @NAME@ and its interface to fa-profile (fa_profile/kernel_abi_2.h). As generated it scales each row by its
+// own factor: put your kernel in its place.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Phases of a kernel are functions that the compiler inlines: the report tells their time apart (phases.yaml).
+// Phases of a kernel are functions that the compiler inlines: the report separates their time (phases.yaml).
 __device__ __forceinline__ float load_factor(const float* factors, std::int64_t row) { return factors[row]; }
 
 __device__ __forceinline__ void scale_row(const __half* x, __half* y, int cols, float factor) {

@@ -9,22 +9,22 @@
 
 namespace fa_profile::exporters {
 
-/// A line an instruction, by address: samples, phase and why, stalls, counts, source line, machine code. Columns that
-/// are empty in a listing are left out; a column with one value in all its lines is named above the table.
+/// A line per instruction, by address: samples, phase and why, stalls, counts, source line, machine code. Columns that
+/// are empty in a listing are left out; a column with the same value in all lines is named above the table.
 void WriteTextInstructions(std::ostream& out, const std::vector<InstructionListing>& listings,
                            const ReportOptions& options = {});
 /// docs/report.schema.json, definition `instructions`, describes it. Absent values are null.
 void WriteJsonInstructions(std::ostream& out, const std::vector<InstructionListing>& listings,
                            const ReportOptions& options = {});
-/// A row an instruction. `stalls` are "wait:0.61;barrier:0.2", of the instruction's own samples. RFC 4180.
+/// A row per instruction. `stalls` are "wait:0.61;barrier:0.2", from the instruction's own samples. RFC 4180.
 void WriteCsvInstructions(std::ostream& out, const std::vector<InstructionListing>& listings,
                           const ReportOptions& options = {});
 
-/// A line a source line, hottest first; of code without lines a line an instruction.
+/// A line per source line, hottest first; for code without lines, per instruction.
 void WriteTextSource(std::ostream& out, const std::vector<SourceListing>& listings, const ReportOptions& options = {});
 /// docs/report.schema.json, definition `source`, describes it.
 void WriteJsonSource(std::ostream& out, const std::vector<SourceListing>& listings, const ReportOptions& options = {});
-/// A row a source line, or an instruction.
+/// A row per source line, or per instruction.
 void WriteCsvSource(std::ostream& out, const std::vector<SourceListing>& listings, const ReportOptions& options = {});
 
 }  // namespace fa_profile::exporters

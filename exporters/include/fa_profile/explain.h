@@ -8,10 +8,10 @@
 
 namespace fa_profile::exporters {
 
-/// All that is known about one kind of finding.
+/// Everything about one kind of finding.
 void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOptions& options = {});
 
-/// The same, and where `profile` has it.
+/// The same, plus where it occurs in `profile`.
 void WriteExplanation(std::ostream& out, const FindingRule& rule, const Profile& profile,
                       const ReportOptions& options = {});
 

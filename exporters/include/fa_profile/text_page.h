@@ -22,10 +22,10 @@ struct Cell {
 struct Column {
   std::string title;
   bool left = false;   ///< aligned left, and the first to be narrowed when the table is too wide
-  bool wraps = false;  ///< what does not fit its width continues on further lines; otherwise it is cut
+  bool wraps = false;  ///< text that exceeds its width continues on further lines; otherwise it is cut
 };
 
-/// What a text exporter writes to: knows the width, the colours and the character set.
+/// The output of a text exporter: knows the width, the colours and the character set.
 class TextPage {
  public:
   TextPage(std::ostream& out, const ReportOptions& options);
@@ -34,17 +34,17 @@ class TextPage {
   void Line(std::string_view text = {}, Style style = Style::kPlain);
   /// A line across the page, with a title in it.
   void Rule(std::string_view title = {});
-  /// `lead` as it is, then words wrapped at the width; lines after the first are indented by as much as `lead` is wide,
-  /// but by no more than `kMaxIndent` columns.
+  /// `lead` unchanged, then words wrapped at the width; lines after the first are indented by the width of `lead`, but
+  /// by no more than `kMaxIndent` columns.
   void Paragraph(std::string_view lead, std::string_view text);
-  /// Columns as wide as their cells; where that is too wide, left-aligned columns are narrowed, the widest first.
+  /// Columns as wide as their cells; if that is too wide, left-aligned columns are narrowed, the widest first.
   void Table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows);
-  /// A row of a table whose other rows are not known yet: columns of these widths, a blank between them.
+  /// A row of a table whose other rows are not known yet: columns with these widths, separated by a blank.
   void Row(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, const std::vector<Cell>& row);
   /// "label value" cells in as many columns as fit.
   void Grid(const std::vector<std::pair<std::string, std::string>>& cells, std::size_t indent);
 
-  /// Text of a recording, safe to print. A text of more than 2,000 columns is cut; JSON and CSV have all of it.
+  /// Text from a recording, safe to print. Text of more than 2,000 columns is cut; JSON and CSV have all of it.
   std::string Safe(std::string_view text) const;
   std::size_t width() const { return width_; }
   Bars bars() const { return bars_; }

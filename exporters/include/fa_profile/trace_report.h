@@ -16,7 +16,7 @@ void WritePerfetto(std::ostream& out, const Timeline& timeline);
 /// add up to its GPU time. A ';' in a name becomes ','.
 void WriteFolded(std::ostream& out, const GpuTime& time);
 
-/// The same for https://www.speedscope.app, as its file-format schema says.
+/// The same for https://www.speedscope.app, following its file-format schema.
 void WriteSpeedscope(std::ostream& out, const GpuTime& time);
 
 }  // namespace fa_profile::exporters

@@ -17,7 +17,7 @@ std::vector<std::int64_t> ExtentsOf(std::string_view text, std::span<const Shape
 
 std::int64_t ElementsOf(std::span<const std::int64_t> extents);
 
-/// "[3,17]": the place of an element in a tensor.
+/// "[3,17]": an element's place in a tensor.
 std::string PlaceOf(std::int64_t index, std::span<const std::int64_t> extents);
 
 }  // namespace fa_profile

@@ -11,7 +11,7 @@
 
 namespace fa_profile {
 
-/// How the elements of an input are drawn, as fa_profile_draw.
+/// How the elements of an input are drawn, from fa_profile_draw.
 struct Draw {
   std::int32_t kind = FA_PROFILE_NORMAL;
   double a = 0.0;
@@ -24,7 +24,7 @@ struct Tolerance {
   double relative = 0.0;
 };
 
-/// A tensor of a kernel library, as fa_profile_tensor, after all checks that need no parameters.
+/// A kernel library's tensor, from fa_profile_tensor, after all checks that need no parameters.
 struct TensorDescription {
   std::string name;
   NumberFormat format = NumberFormat::kFp32;
@@ -48,12 +48,12 @@ struct KernelDescription {
 /// Whether a kernel's id is 1 to 64 characters of a-z, 0-9, '_' and '-'.
 bool IsKernelName(std::string_view name);
 
-/// Reads and checks what a library describes; `library`: its path, for errors and for relative files. The pointers in
-/// it are followed: bad ones crash. Throws Error that names the library, the parameter or tensor and the member.
+/// Reads and checks a library's description; `library`: its path, for errors and for relative files. The pointers in it
+/// are followed: bad ones crash. Throws Error that names the library, the parameter or tensor and the member.
 KernelDescription ReadDescription(const fa_profile_kernel* raw, const std::string& library);
 
-/// Gives tensors files of the user's, "NAME=FILE" each. Throws Error: not of that form, no such tensor, or an output
-/// has a file while inputs are drawn, so that the file cannot hold what the kernel must compute.
+/// Assigns the user's files, "NAME=FILE" each, to tensors. Throws Error: not of that form, no such tensor, or an output
+/// has a file while inputs are drawn, so that the file cannot contain what the kernel must compute.
 void SetFiles(KernelDescription& description, const std::vector<std::string>& files);
 
 /// "a: fp16 input (m,k)".

@@ -12,8 +12,8 @@ namespace fa_profile {
 class KernelSelection {
  public:
   /// `pattern`: regular expression over ids; empty: the whole ladder and the libraries. A library is loaded in a child
-  /// process, for its name, and into this one when its kernel is first used. Throws Error: nothing matches, a library
-  /// cannot be loaded, two kernels share an id. `files`: of the libraries' tensors, "TENSOR=FILE".
+  /// process to get its name, and into this one when its kernel is first used. Throws Error: nothing matches, a library
+  /// cannot be loaded, two kernels share an id. `files`: for the libraries' tensors, "TENSOR=FILE".
   KernelSelection(const std::string& pattern, const std::vector<std::string>& libraries,
                   const std::vector<std::string>& files = {});
 

@@ -29,15 +29,15 @@ namespace fa_profile {
 ///
 /// An answer has "error" (a text; empty: none). The judge believes no answer: it checks what can be checked from
 /// outside.
-/// `trace` runs what it is given and tells which kernels the process launched, each with its stream.
+/// `trace` runs what it is given and returns which kernels the process launched, each with its stream.
 using TraceKernels = std::function<std::vector<std::string>(const std::function<void()>&)>;
 [[noreturn]] void ServeKernelLibrary(const std::string& library, const std::vector<std::string>& files,
                                      const TraceKernels& trace);
 
-/// The descriptor of the memory that draws and references are exchanged in: float64, one tensor after the other.
+/// The descriptor of the memory in which draws and references are exchanged: float64, one tensor after the other.
 inline constexpr int kSharedMemory = 4;
 
-/// What a library says of itself.
+/// What a library says about itself.
 struct LibraryStatement {
   LibraryIdentity identity;
   std::vector<TensorDescription> tensors;  ///< without functions
@@ -46,10 +46,10 @@ struct LibraryStatement {
 };
 
 std::string ToMessage(const LibraryStatement& statement);
-/// Throws Error: the message has one, or is not such a message.
+/// Throws Error: the message contains one, or is not such a message.
 LibraryStatement StatementFromMessage(const std::string& message);
 
-/// The message with what a library says of itself, or why it cannot be loaded: loads it into this process.
+/// The message with what a library says about itself, or why it cannot be loaded: loads it into this process.
 std::string DescribeKernelLibrary(const std::string& library, const std::vector<std::string>& files);
 
 }  // namespace fa_profile

@@ -10,7 +10,7 @@
 
 namespace fa_profile {
 
-/// SplitMix64's output function (Steele, Lea, Flood 2014): a counter in, 64 well-mixed bits out.
+/// SplitMix64's output function (Steele, Lea, Flood 2014): turns a counter into 64 well-mixed bits.
 FA_PROFILE_ANYWHERE std::uint64_t Mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -8,7 +8,7 @@
 namespace fa_profile {
 
 /// Element types of tensors. Those of kernel libraries come first, with the numbers of kernel_abi_2.h; the others are
-/// of kernels in Python.
+/// for Python kernels.
 enum class NumberFormat {
   kFp32 = 1,
   kFp16,
@@ -20,7 +20,7 @@ enum class NumberFormat {
   kFp64,
   kInt64,
   kInt16,
-  kUint8,  ///< bool too
+  kUint8,  ///< also bool
 };
 
 /// All of them.
@@ -32,21 +32,21 @@ inline constexpr NumberFormat kNumberFormats[] = {NumberFormat::kFp32,    Number
 bool IsInteger(NumberFormat format);
 
 std::string_view NameOf(NumberFormat format);  ///< "fp16", "fp8 e4m3"
-std::size_t BytesOf(NumberFormat format);      ///< of an element
+std::size_t BytesOf(NumberFormat format);      ///< per element
 
 /// The value of an element whose bits are the low ones of `bits`.
 double Decode(NumberFormat format, std::uint64_t bits);
 
-/// The bits of the nearest element, of two equally near the even one, as GPUs round. A value beyond the largest becomes
-/// infinite in fp32, fp16 and bf16, and the largest in fp8 and in integers, as CUDA's saturating conversions. A NaN
-/// becomes the format's NaN, in integers 0.
+/// The bits of the nearest element, ties to even, as GPUs round. A value beyond the largest becomes infinite in fp32,
+/// fp16 and bf16, and the largest in fp8 and in integers, like CUDA's saturating conversions. A NaN becomes the
+/// format's NaN, in integers 0.
 std::uint64_t Encode(NumberFormat format, double value);
 
-/// Whether Encode() keeps `value` within the format's range: of integers, a whole number.
+/// Whether Encode() keeps `value` within the format's range: for integers, a whole number.
 bool Fits(NumberFormat format, double value);
 
-/// What an element holds before the kernel wrote it. Of floating point a NaN that no arithmetic of the GPU produces:
-/// its NaNs are 0x7fffffff, 0x7fff and 0x7f. Integers have no such value: any number.
+/// An element's content before the kernel writes it. For floating point a NaN that no GPU arithmetic produces: its NaNs
+/// are 0x7fffffff, 0x7fff and 0x7f. Integers have no such value: any number.
 std::uint64_t PoisonOf(NumberFormat format);
 
 /// Element `index` of a tensor in memory.

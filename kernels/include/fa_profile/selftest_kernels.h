@@ -10,9 +10,9 @@
 
 namespace fa_profile {
 
-/// A kernel ready to be measured on the current device, and what must come out.
+/// A kernel ready to be measured on the current device, and the expected results.
 struct SelftestRun {
-  std::unique_ptr<Workload> workload;  ///< one part, one launch a call, no shape
+  std::unique_ptr<Workload> workload;  ///< one part, one launch per call, no shape
   std::vector<Truth> truths;
 };
 
@@ -30,7 +30,7 @@ struct SelftestRun {
 struct SelftestKernel {
   std::string id;      ///< "conflict_8"
   std::string proves;  ///< one line
-  /// Allocates, and where the truth has to be clocked runs the kernel, on the current device. Throws Error.
+  /// Allocates on the current device, and runs the kernel if the truth has to be clocked. Throws Error.
   std::function<SelftestRun()> make;
 };
 

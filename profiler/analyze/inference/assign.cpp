@@ -14,7 +14,7 @@ namespace {
 
 bool IsScoreRank(Rank rank) { return rank == Rank::kPartial || rank == Rank::kScore; }
 
-/// The higher of what goes into an instruction and what comes out.
+/// The higher rank of an instruction's inputs and its result.
 Rank RankAround(const CodeFacts& code, std::uint32_t i) {
   Rank rank = code.ranks.rank[i];
   for (const ValueUse& use : code.values.UsesOf(i)) {
@@ -26,7 +26,7 @@ Rank RankAround(const CodeFacts& code, std::uint32_t i) {
 /// After the last product of a tile, whatever it computes.
 bool IsLast(const CodeFacts& code, std::size_t i) { return !code.regions.PrecedesProduct(i); }
 
-/// A memory fence that no product follows: it waits for the stores of the output.
+/// A memory fence without a product after it: it waits for the stores of the output.
 bool IsOutputFence(const CodeFacts& code, std::size_t i) {
   const bool is_fence = sass::ClassOf(code.function.instructions[i].opcode) == sass::OpcodeClass::kFence;
   return is_fence && IsLast(code, i) && code.regions.FollowsProduct(i);
@@ -56,7 +56,8 @@ void AssignComputation(const CodeFacts& code, std::uint32_t i, Assignment& phase
   }
 }
 
-/// Arithmetic on a value whose rank tells the phase. Copies, and ways through memory, belong to whoever uses them.
+/// Arithmetic on a value whose rank determines the phase. Copies, and detours through memory, belong to whatever uses
+/// them.
 void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases) {
   const std::string_view opcode = code.function.instructions[i].opcode;
   const Form form = code.operands[i].form;
@@ -65,7 +66,7 @@ void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases
   if (std::ranges::find(kCarriers, form) != std::end(kCarriers) || sass::IsControl(form)) return;
   if (sass::IntegerOpOf(opcode) == sass::IntegerOp::kCopy) return;
   const Rank rank = RankAround(code, i);
-  // Lanes that share out the head dimension add up their parts of a score; a maximum may take them too.
+  // Lanes that divide the head dimension add up their parts of a score; a maximum may take them too.
   if (rank == Rank::kPartial && form == Form::kShuffle) return;
   const bool last = IsLast(code, i);
   if (IsScoreRank(rank) || rank == Rank::kExponential) {
@@ -77,9 +78,10 @@ void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases
   }
 }
 
-/// A wait for warpgroup matrix instructions belongs to the product that it waits for, their order to the next one.
+/// A wait for warpgroup matrix instructions belongs to the product that it waits for, an ordering of them to the next
+/// one.
 void AssignWarpgroups(const CodeFacts& code, Assignment& phases) {
-  std::vector<std::uint32_t> groups;  // the last instruction of each, so far
+  std::vector<std::uint32_t> groups;  // the last instruction of each group so far
   std::vector<std::uint32_t> arrivals;
   for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
     const Instruction& instruction = code.function.instructions[i];

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kLargestImbalance = 0.02;
 
-/// Sizes of a head that differ between Q with K and V: those of FlashAttention 3, for DeepSeek's models and others. The
-/// multiply-adds of QK per exponential are head_dim_qk, less what rescaling adds to the exponentials. And 40, which
+/// Head sizes that differ between Q with K and V: those of FlashAttention 3, for DeepSeek's models and others. The
+/// multiply-adds of QK per exponential are head_dim_qk, minus what rescaling adds to the exponentials. And 40, which
 /// TensorRT pads to the 16 columns of an instruction for PV, not to the 8 of its depth for QK.
 struct HeadDims {
   double qk;
@@ -40,8 +40,8 @@ bool IsMatrixForm(Form form) {
          form == Form::kUnknownMatrix;
 }
 
-/// Scores of one warp that the products of QK begin: those that add to no other product of QK. Nothing where some add
-/// to a product and to something else, because then a loop hides how many begin, and of scalar products.
+/// Scores of one warp that the products of QK begin: those that add to no other product of QK. Nothing for scalar
+/// products, or if some add to a product and to something else, because then a loop hides how many begin.
 std::optional<double> BegunScores(const CodeFacts& code, const std::vector<double>& times, StepBudget& budget) {
   double scores = 0.0;
   for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
@@ -78,13 +78,13 @@ bool HasWord(std::string_view name, std::initializer_list<std::string_view> word
   return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
 }
 
-/// Scalar products are in the backward kernels of embeddings and losses too: there the name must say attention.
+/// Scalar products also occur in the backward kernels of embeddings and losses: there the name must say attention.
 bool NameSaysBackward(std::string_view name, bool matrix) {
   return HasWord(name, {"bwd", "Bwd", "backward", "Backward"}) &&
          (matrix || HasWord(name, {"attn", "Attn", "attention", "Attention", "fmha", "mha", "flash", "Flash"}));
 }
 
-/// Of the checks for forward attention that begin with both products, the one that fails.
+/// The failed check, among those for forward attention that begin with both products.
 Refusal FailedCount(const CodeFacts& code, const InferenceChecks& checks) {
   if (checks.unassigned_products > 0) {
     return {"products", fmt::format("{} matrix {} neither QK nor PV", checks.unassigned_products,
@@ -173,8 +173,8 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   const bool matrix = std::ranges::any_of(
       code.operands, [](const Operands& operands) { return IsMatrixForm(operands.form) && !operands.never; });
   if (!computes(Computes::kQk)) {
-    // Where shared memory was confused, K seems to be O. Without a maximum it is another kernel that multiplies what
-    // exponentials went into: the next step of an RNN.
+    // If shared memory was confused, K seems to be O. Without a maximum it is another kernel that multiplies results of
+    // exponentials: the next step of an RNN.
     if (matrix && computes(Computes::kPv) && code.ranks.has_any_maximum) {
       return {"products",
               "exponentials are multiplied with loaded values, but the product that they are made of was not found"};
@@ -187,7 +187,7 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   }
   if (!computes(Computes::kPv)) return {"other", "not attention: exponentials are not multiplied with loaded values"};
   Refusal refusal = FailedCount(code, checks);
-  // dQ, dK and dV that are not found in the code leave products over, or outside the loop.
+  // If dQ, dK and dV are not found in the code, products are left over, or outside the loop.
   const bool may_be_backward = refusal.word == "products" || refusal.word == "loop" || refusal.word == "ratio";
   if (may_be_backward && NameSaysBackward(code.function.name, matrix)) {
     refusal = {"backward", "backward pass, by the kernel's name; the code alone says: " + refusal.why};

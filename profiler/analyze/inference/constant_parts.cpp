@@ -99,7 +99,7 @@ std::optional<std::int64_t> ConstantParts::OfValue(Value value, int depth) {
   return smallest;
 }
 
-// Of a value that goes round in a loop, what it is made of before the loop counts.
+// For a value carried around a loop, its origin before the loop counts.
 std::optional<std::int64_t> ConstantParts::OfDefinition(std::uint32_t instruction, int depth) {
   if (state_[instruction] == kKnown) {
     now_uncertain_ = now_uncertain_ || uncertain_[instruction];
@@ -115,8 +115,8 @@ std::optional<std::int64_t> ConstantParts::OfDefinition(std::uint32_t instructio
   return known_[instruction];
 }
 
-// The operands of an integer instruction that are read: without those that it writes, and without predicates before the
-// first of them.
+// The operands that an integer instruction reads: without those that it writes, and without predicates before the first
+// of them.
 class ConstantParts::Sources {
  public:
   Sources(ConstantParts& parts, std::uint32_t instruction, int depth)
@@ -188,7 +188,7 @@ std::int64_t ConstantParts::OfMultiplyAdd(const Sources& sources) {
     if (times && *times != 1 && rule_ == Rule::kOnlyKnown) return added;
     if (times) return Wrap(sources.Part(factor) * Wrap(*times)) + added;
   }
-  return added;  // what is left out is scaled
+  return added;  // the omitted operand is scaled
 }
 
 std::int64_t ConstantParts::OfShiftAdd(const Sources& sources) {
@@ -203,7 +203,7 @@ std::int64_t ConstantParts::OfShift(const Sources& sources) {
   return shift ? Wrap(sources.Part(0) * (std::int64_t{1} << (*shift & 31))) : 0;
 }
 
-// By truth table: "-x & 0x3ff", which aligns, is 0 of an aligned x, and "x | 0x14000" adds.
+// By truth table: "-x & 0x3ff", which aligns, is 0 for an aligned x, and "x | 0x14000" adds.
 std::int64_t ConstantParts::OfLogic(const Sources& sources) {
   constexpr std::int64_t kAnd = 0xc0;
   constexpr std::int64_t kOr = 0xfc;

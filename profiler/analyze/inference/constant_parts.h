@@ -10,15 +10,15 @@
 
 namespace fa_profile::analyze {
 
-/// Constant parts of addresses: 0x600 of "[R0+0x600]", and what was added to R0 before. A thread index, a parameter or
+/// Constant parts of addresses: 0x600 in "[R0+0x600]", and what was added to R0 before. A thread index, a parameter or
 /// a loaded value counts as 0; of several values that may reach a use the smallest counts, so a place that moves
 /// through a loop is where it begins.
 class ConstantParts {
  public:
   enum class Rule : std::uint8_t {
     kGuess,  ///< as above
-    /// The place of a whole array, or nothing. What is scaled, mostly an index, is left out: all elements have one
-    /// place. Nothing: something else that is unknown was added, or several places may reach the use.
+    /// The place of a whole array, or nothing. Scaled terms, mostly indices, are left out: all elements have one place.
+    /// Nothing: another unknown was added, or several places may reach the use.
     kOnlyKnown
   };
 
@@ -31,7 +31,7 @@ class ConstantParts {
         state_(values.instructions(), kUnknown),
         uncertain_(values.instructions(), false) {}
 
-  /// Of the address "[R0+UR4+0x600]" in an instruction's operands.
+  /// For the address "[R0+UR4+0x600]" in an instruction's operands.
   std::int64_t OfAddress(std::uint32_t instruction, std::string_view address);
 
   /// The same by Rule::kOnlyKnown.
@@ -60,7 +60,7 @@ class ConstantParts {
   std::vector<std::int64_t> known_;
   std::vector<State> state_;
   std::vector<bool> uncertain_;  // by instruction: what it defines, by Rule::kOnlyKnown
-  bool now_uncertain_ = false;   // of what is being followed
+  bool now_uncertain_ = false;   // for the value being followed
 };
 
 }  // namespace fa_profile::analyze

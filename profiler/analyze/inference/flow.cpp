@@ -17,7 +17,7 @@ void AddOnce(std::vector<std::size_t>& list, std::size_t block) {
 }
 
 /// "BRA.DIV UR4, 0x2b0" leads to code that does the same as the code after it, thread by thread, with a subroutine for
-/// each shuffle. All callers of these would seem to pass their values to each other.
+/// each shuffle. All callers of these would seem to pass values to each other.
 bool LeavesWhereThreadsDiverged(const DeviceFunction& function, const BasicBlock& block) {
   return sass::BranchesWhereDiverged(function.instructions[block.end - 1].opcode);
 }

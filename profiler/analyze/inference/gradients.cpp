@@ -9,7 +9,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// Delta is subtracted from dP, it is scaled, and masked or dropped: nothing else comes before the product with P.
+/// Delta is subtracted from dP, then it is scaled, and masked or dropped: nothing else comes before the product with P.
 bool IsOnTheWayToDs(std::string_view opcode, Form form) {
   if (form == Form::kMove) return sass::IntegerOpOf(opcode) != sass::IntegerOp::kNone;
   return (form == Form::kAdd || form == Form::kMultiply) && sass::ClassOf(opcode) == sass::OpcodeClass::kFp32;
@@ -34,7 +34,7 @@ class GradientFinder {
   bool Find() {
     for (std::uint32_t i = 0; i < code_.operands.size(); ++i) {
       if (IsMatrix(code_.operands[i].form) != has_matrix_) continue;
-      // S is not told from dP here: where LSE is loaded from shared memory, dP seems to reach exponentials too.
+      // S is not distinguished from dP here: if LSE is loaded from shared memory, dP also seems to reach exponentials.
       const bool is_matrix_qk = has_matrix_ && code_.ranks.computes[i] == Computes::kQk;
       if (code_.ranks.reaches_no_exponential[i] || is_matrix_qk) AddDp(i);
     }
@@ -48,7 +48,7 @@ class GradientFinder {
         if (budget_.Spend() && is_ds_[i]) AddDs(load, is_packed_[i]);
       }
     }
-    // A matrix instruction multiplies whole tiles. Of scalar products there must be as many as of a part of Q K^T.
+    // A matrix instruction multiplies whole tiles. There must be as many scalar products as in a part of Q K^T.
     constexpr double kFewest = 0.5;
     return products_ > 0.0 && (has_matrix_ || products_ >= kFewest * qk_products());
   }
@@ -76,7 +76,7 @@ class GradientFinder {
     return sum;
   }
 
-  /// The rank of the other factor of a product; kNone of a square.
+  /// The rank of the other factor of a product; kNone for a square.
   Rank OtherFactor(std::uint32_t product, Role role) const {
     Rank rank = Rank::kNone;
     const auto uses = code_.values.UsesOf(product);
@@ -89,7 +89,7 @@ class GradientFinder {
     return rank;
   }
 
-  /// Whether the other factor is what MUFU.EX2 computed, not just something with its rank: a scale that comes through
+  /// Whether the other factor is the result of MUFU.EX2, not just something with its rank: a scale that comes through
   /// memory may seem to have one.
   bool IsTimesExponential(std::uint32_t product, Role role) {
     if (OtherFactor(product, role) != Rank::kExponential) return false;
@@ -134,7 +134,7 @@ class GradientFinder {
   std::vector<std::uint32_t> pending_;
   bool has_matrix_ = false;
   bool has_warpgroups_ = false;
-  double products_ = 0.0;  // with dS as a factor, by weight
+  double products_ = 0.0;  // those with dS as a factor, by weight
 };
 
 }  // namespace

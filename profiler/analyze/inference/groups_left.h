@@ -12,7 +12,7 @@ namespace fa_profile::analyze {
 /// Whether a warpgroup matrix instruction is the last of a group that can be waited for.
 inline bool EndsGroup(const Instruction& product) { return product.operands.find("gsb0") != std::string::npos; }
 
-/// How many groups of warpgroup matrix instructions may still run after "WARPGROUP.DEPBAR.LE gsb0, 0x1".
+/// How many groups of warpgroup matrix instructions may still be running after "WARPGROUP.DEPBAR.LE gsb0, 0x1".
 inline std::size_t GroupsLeft(std::string_view operands) {
   const std::size_t at = operands.rfind("0x");
   std::size_t left = 0;

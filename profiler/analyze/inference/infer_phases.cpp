@@ -13,7 +13,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// Counts, or ten for each loop around an instruction.
+/// Counts, or ten per loop around an instruction.
 std::vector<double> RunWeights(const Flow& flow, const std::vector<double>& executed) {
   if (!executed.empty()) return executed;
   constexpr int kDeepestLoop = 4;
@@ -23,16 +23,16 @@ std::vector<double> RunWeights(const Flow& flow, const std::vector<double>& exec
   return weights;
 }
 
-/// How far the checks went: a model of shared memory that gets further sees more of the kernel as it is.
+/// How far the checks got: a model of shared memory that gets further describes the kernel better.
 enum class Progress : std::uint8_t { kNotAttention, kOneProduct, kProducts, kLoop, kRatio, kConfused, kPassed };
 
 struct Attempt {
   InferredPhases inferred;
   Progress progress = Progress::kNotAttention;
-  std::vector<bool> over_tiles;  ///< where no key loop was found: the loops that are over tiles, by what they store
+  std::vector<bool> over_tiles;  ///< if no key loop was found: the loops over tiles, by what they store
 };
 
-/// Without a maximum of scores a model that finds more products may have found them in something else: it must pass.
+/// Without a maximum of scores, a model that finds more products may have found them in something else: it must pass.
 Progress ProgressOf(const InferredPhases& refused, bool has_running_maximum) {
   const std::string_view word = refused.refusal_word;
   if (word == "backward") return Progress::kRatio;
@@ -42,7 +42,7 @@ Progress ProgressOf(const InferredPhases& refused, bool has_running_maximum) {
   return refused.checks.qk_to_pv_ratio.value_or(0.0) > 0.0 ? Progress::kProducts : Progress::kOneProduct;
 }
 
-/// What every attempt begins with. Nothing is owned.
+/// The starting point of every attempt. Nothing is owned.
 struct Code {
   const DeviceFunction& function;
   const std::vector<Operands>& operands;
@@ -84,7 +84,7 @@ Attempt InferWith(const Code& known, const std::vector<bool>& over_tiles, const 
   return {std::move(inferred), ExponentialOfOutput(code) ? Progress::kConfused : Progress::kPassed, {}};
 }
 
-/// With the model of shared memory that gets furthest.
+/// Uses the model of shared memory that gets furthest.
 Attempt InferWithin(const Code& known, const std::vector<bool>& over_tiles, StepBudget& budget) {
   const ForwardEdges forward = WithinOneTile(known.flow, over_tiles);
   Attempt best;

@@ -51,8 +51,8 @@ class TileReader {
     });
   }
 
-  /// A tile that a warp leaves out (of a causal mask) is left out whole: rescaling beside an exponential or a product,
-  /// or on every way to one, is done in every tile that is computed.
+  /// A tile that a warp skips (because of a causal mask) is skipped entirely: rescaling in the same block as an
+  /// exponential or a product, or on every path to one, happens in every computed tile.
   const char* Rescale() const {
     bool some = false;
     std::set<std::size_t> computing;  // blocks
@@ -85,9 +85,9 @@ class TileReader {
     return true;
   }
 
-  /// In the order of the code, twice round: what was begun in a round may be waited for in the next.
+  /// In code order, twice around: what was begun in one round may be waited for in the next.
   std::optional<bool> Overlaps() const {
-    std::size_t running = 0;  // groups of products
+    std::size_t running = 0;  // groups of products that are running
     bool asynchronous = false;
     for (int round = 0; round < 2; ++round) {
       for (const std::uint32_t i : instructions_) {

@@ -7,7 +7,7 @@
 
 namespace fa_profile::analyze {
 
-/// What one round of the innermost loop over keys does. Nothing where no loop holds both products.
+/// What one round of the innermost loop over keys does. Nothing if no loop holds both products.
 std::optional<KeyTile> ReadKeyTile(const CodeFacts& code, const Assignment& phases, StepBudget& budget);
 
 }  // namespace fa_profile::analyze

@@ -54,7 +54,7 @@ class LoadAssigner {
   }
 
  private:
-  /// Loads in the key loop; where there are none, those in the deepest loop of all.
+  /// Loads in the key loop; if there are none, those in the deepest loop of all.
   std::vector<std::uint32_t> Innermost(const std::vector<std::uint32_t>& loads) const {
     std::vector<std::uint32_t> inner;
     int deepest = 0;
@@ -72,8 +72,8 @@ class LoadAssigner {
     return std::ranges::any_of(definitions, [&](std::uint32_t made) { return code_.regions.InKeyLoop(made); });
   }
 
-  /// A factor of a product in the key loop that is made before the loop is Q: K and V change from round to round. What
-  /// reads it from shared memory, scales, converts or rotates it there is load_q.
+  /// A factor of a product in the key loop that is made before the loop is Q: K and V change from round to round. Code
+  /// there that reads it from shared memory, scales, converts or rotates it is load_q.
   void AssignQuery(const std::vector<bool>& feeds, Assignment& phases) {
     std::vector<bool> seen(code_.values.instructions(), false);
     std::vector<std::uint32_t> pending;
@@ -101,8 +101,8 @@ class LoadAssigner {
     }
   }
 
-  /// Putting together what was loaded, halves of two rows for a fragment, is the load's. Arithmetic on it is not: a
-  /// conversion goes with what needs it.
+  /// Assembling loaded values, such as halves of two rows for a fragment, belongs to the load. Arithmetic on them does
+  /// not: a conversion goes with what needs it.
   void AssignPrepared(const std::vector<bool>& feeds, Assignment& phases) {
     bool changed = true;
     constexpr int kMostRounds = 20;
@@ -119,7 +119,7 @@ class LoadAssigner {
     }
   }
 
-  /// The phase that all loaded operands have; kUnassigned where they differ or one has none.
+  /// The phase of all loaded operands; kUnassigned if they differ or one has none.
   Phase PhaseOfLoadedOperands(std::uint32_t i, const Assignment& phases) {
     Phase phase = Phase::kUnassigned;
     for (const ValueUse& use : code_.values.UsesOf(i)) {
@@ -133,8 +133,8 @@ class LoadAssigner {
     return phase;
   }
 
-  /// By instruction: whether its loaded value becomes a factor of a product. Scores are not followed, so a bias or a
-  /// mask that is loaded feeds none.
+  /// By instruction: whether its loaded value becomes a factor of a product. Scores are not followed, so a loaded bias
+  /// or mask feeds none.
   std::vector<bool> FeedingProducts() {
     std::vector<bool> feeds(code_.values.instructions(), false);
     std::vector<bool> seen(code_.values.size(), false);
@@ -144,7 +144,7 @@ class LoadAssigner {
       seen[value] = true;
       pending.push_back(value);
     };
-    bool reads_shared_memory = false;  // of warpgroup matrix instructions the operands are not followed
+    bool reads_shared_memory = false;  // operands of warpgroup matrix instructions are not followed
     for (std::uint32_t i = 0; i < code_.operands.size(); ++i) {
       if (!IsProductOf(code_, i)) continue;
       reads_shared_memory = reads_shared_memory || code_.operands[i].form == Form::kWarpgroupMatrix;
@@ -178,7 +178,7 @@ class LoadAssigner {
     return at == std::string_view::npos ? std::nullopt : ReadSlot(operands.substr(at + kDescriptor.size()));
   }
 
-  /// The parameters that each value is made of. Loaded pointers are not followed further back.
+  /// The parameters that each value is derived from. Loaded pointers are not followed further back.
   void FindPointers() {
     made_of_.assign(code_.values.size(), 0);
     constexpr int kMostRounds = 20;
@@ -215,7 +215,7 @@ class LoadAssigner {
     return pointers;
   }
 
-  /// Parameters of 64 bits, or that are added to something: "c[0x0][0x228]".
+  /// Parameters with 64 bits, or that are added to something: "c[0x0][0x228]".
   void AddParameters(const Instruction& instruction, Value value) {
     constexpr std::string_view kBank = "c[0x0][0x";
     const sass::IntegerOp op = sass::FindOpcode(instruction.opcode).traits.integer;

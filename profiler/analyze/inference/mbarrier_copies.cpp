@@ -17,10 +17,10 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// CUDA keeps the first KiB of shared memory. An address below it lacks its base.
+/// CUDA keeps the first KiB of shared memory. An address below that lacks its base.
 constexpr std::int64_t kFirstPlace = 0x400;
 
-/// "[UR17]", the mbarrier's address: of TMA's copies "[UR16][UR24]" it comes after the address of the destination.
+/// The mbarrier's address, "[UR17]": in TMA copies "[UR16][UR24]" it comes after the destination's address.
 std::string BehindFirstRegister(const Instruction& copy) {
   const std::vector<std::string_view> operands = SplitOperands(copy.operands);
   if (operands.empty() || operands[0].size() < 3) return {};

@@ -19,7 +19,7 @@ bool IsSharedStore(Form form) {
   return form == Form::kSharedStore || form == Form::kAsyncCopy || form == Form::kSharedAtomic;
 }
 
-/// Stores to places next to each other, and the first and last place.
+/// Stores to adjacent places, and the first and last place.
 struct Buffer {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -64,7 +64,7 @@ class MemoryReader {
     }
   }
 
-  /// The base of the opcode that made what is stored, before moves and conversions; LDGSTS for a copy, empty of a
+  /// Base of the opcode that made the stored value, before moves and conversions; LDGSTS for a copy, empty for a
   /// constant.
   std::string_view MakerOf(std::uint32_t store) const {
     if (operands_[store].form == Form::kAsyncCopy) return BaseOf(store);
@@ -98,7 +98,7 @@ class MemoryReader {
     return sass::RegistersOf(opcode) > 1 || sass::ClassOf(opcode) == sass::OpcodeClass::kMatrixStore;
   }
 
-  /// How far apart two stores of one kind may be and still write one buffer.
+  /// How far apart two stores of one kind may be while still writing one buffer.
   static std::int64_t LargestGap(Form form, std::string_view opcode, std::int64_t so_far) {
     constexpr std::int64_t kScalarGap = 0x80;    // one row of a warp's floats
     constexpr std::int64_t kVectorGap = 0x1000;  // rows of a tile, in the swizzles that are in use
@@ -107,7 +107,7 @@ class MemoryReader {
   }
 
   /// Computed values, stored one by one, inside what was loaded and stored 16 bytes at a time: the copy's last places
-  /// are those of an unrolled loop that ends before them. Two buffers.
+  /// belong to an unrolled loop that ends before them. Two buffers.
   bool IsInsideCopy(const Buffer& run, const Buffer& copy) const {
     const auto is_load = [](std::string_view maker) {
       const Form form = sass::FormOf(maker);
@@ -177,7 +177,7 @@ class MemoryReader {
     });
   }
 
-  /// Slots of the stack that a load or store takes.
+  /// Slots of the stack that a load or store accesses.
   std::int64_t BytesOf(std::uint32_t access) const {
     return std::int64_t{4} * sass::RegistersOf(function_.instructions[access].opcode);
   }
@@ -224,7 +224,7 @@ class MemoryReader {
     return reaching;
   }
 
-  /// Of the nearest buffer below; where all are above the load, of the nearest.
+  /// Stores of the nearest buffer below; if all are above the load, of the nearest.
   Indices NearestReaching(std::uint32_t load, const std::vector<Buffer>& buffers) {
     bool found = false;
     Indices sources;
@@ -239,7 +239,7 @@ class MemoryReader {
     return sources;
   }
 
-  /// Adds those of all buffers around the load's place.
+  /// Adds the stores of all buffers around the load's place.
   void AddReachingAround(std::uint32_t load, const std::vector<Buffer>& buffers, Indices& sources) {
     const std::int64_t place = *memory_.place[load];
     for (const Buffer& buffer : buffers) {

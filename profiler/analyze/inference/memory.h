@@ -11,15 +11,15 @@
 
 namespace fa_profile::analyze {
 
-/// Which stores to shared memory a load is taken to read.
+/// Which stores to shared memory a load is assumed to read.
 enum class SharedMemoryModel : std::uint8_t {
-  kEveryStore,   ///< all that reach the load: right where each place holds one thing all the time
-  kNewestStore,  ///< of those, the ones since the barrier before the last: right where a buffer is used again
-  kNewestOfAll,  ///< the same, of all buffers around the load's place: right where one place belongs to several in turn
+  kEveryStore,   ///< all that reach the load: right if each place holds one thing all the time
+  kNewestStore,  ///< of those, the ones since the barrier before the last: right if a buffer is reused
+  kNewestOfAll,  ///< the same, for all buffers around the load's place: right if one place belongs to several in turn
 };
 
-/// Which store a load of shared or local memory reads, as far as the constant parts of addresses tell: the rest is
-/// thread and loop indices. Stores of one kind at nearby places make a buffer, and a load reads the nearest buffer at
+/// Which store a load of shared or local memory reads, as far as the constant parts of addresses show: the rest is
+/// thread and loop indices. Stores of one kind at nearby places form a buffer, and a load reads the nearest buffer at
 /// or below its place whose stores reach it. Slots of the stack are exact. This is the weakest rule of the inference.
 struct Memory {
   std::vector<std::optional<std::int64_t>> place;   ///< by instruction: constant part of its shared or local address
@@ -27,7 +27,7 @@ struct Memory {
   std::vector<std::vector<std::uint32_t>> readers;  ///< by store: the loads that may read it
 };
 
-/// `forward`: the edges that a value in memory is followed along. Incomplete when `budget` is exhausted.
+/// `forward`: the edges along which a value in memory is followed. Incomplete when `budget` is exhausted.
 Memory ReadMemory(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
                   const Edges& forward, const Values& values, SharedMemoryModel model, StepBudget& budget);
 

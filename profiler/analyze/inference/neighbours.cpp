@@ -10,7 +10,7 @@ namespace fa_profile::analyze {
 namespace {
 
 using Votes = std::array<double, kPhases>;
-using PhaseSet = std::uint16_t;  // one bit a phase
+using PhaseSet = std::uint16_t;  // one bit per phase
 
 bool IsStoreOnChip(Form form) {
   return form == Form::kSharedStore || form == Form::kLocalStore || form == Form::kSharedAtomic;
@@ -39,7 +39,7 @@ class NeighbourAssigner {
   }
 
  private:
-  /// A store of something computed is the phase's that computed it; one of something loaded is the load's.
+  /// A store of a computed value belongs to the phase that computed it; a store of a loaded one to the load.
   void AssignStores() {
     for (std::uint32_t i = 0; i < size_ && budget_.Spend(); ++i) {
       if (!IsStoreOnChip(code_.operands[i].form) || phases_.Has(i)) continue;
@@ -108,7 +108,7 @@ class NeighbourAssigner {
     }
   }
 
-  /// The instructions that use what one makes, directly or through shared memory.
+  /// The instructions that use an instruction's result, directly or through shared memory.
   template <typename Take>
   void ForConsumers(std::uint32_t i, const Take& take) {
     const auto consumers = code_.values.ConsumersOf(i);
@@ -119,7 +119,7 @@ class NeighbourAssigner {
     for (const std::uint32_t load : code_.memory.readers[i]) take(load);
   }
 
-  /// Whether what it makes is used in no value: an address, a counter, a condition.
+  /// Whether its result is used in no value: an address, a counter, a condition.
   bool IsAddressing(std::uint32_t i) const {
     const Form form = code_.operands[i].form;
     if (sass::IsControl(form) || IsStoreOnChip(form) || code_.ranks.rank[i] > Rank::kGlobal) return false;
@@ -161,7 +161,7 @@ class NeighbourAssigner {
     });
     const Phase phase = Largest(votes);
     if (phase != Phase::kSync) return phase;
-    votes[static_cast<std::size_t>(Phase::kSync)] = 0.0;  // what barriers need is mostly made for something else
+    votes[static_cast<std::size_t>(Phase::kSync)] = 0.0;  // what barriers need is mostly computed for something else
     const Phase other = Largest(votes);
     return other == Phase::kUnassigned ? phase : other;
   }
@@ -203,7 +203,7 @@ class NeighbourAssigner {
     }
   }
 
-  /// The phase of most of [begin, end); kUnassigned where no phase has 60 % of what has one.
+  /// The majority phase in [begin, end); kUnassigned if no phase has 60 % of the assigned ones.
   Phase PhaseOfMost(std::uint32_t begin, std::uint32_t end) const {
     constexpr double kMost = 0.6;
     Votes votes{};
@@ -250,8 +250,8 @@ class NeighbourAssigner {
     phases_.Set(i, PhaseOfMost(std::min(*target, i), std::max(*target, i)), InferenceGrade::kGuess, "branch");
   }
 
-  /// Behind the last product all is epilogue; addresses and conditions before the first one are setup. Code for threads
-  /// that diverged is at the end of the function, and neither.
+  /// After the last product everything is epilogue; addresses and conditions before the first one are setup. Code for
+  /// diverged threads is at the end of the function, and is neither.
   void AssignRest() {
     for (std::uint32_t i = 0; i < size_; ++i) {
       if (phases_.Has(i) || code_.operands[i].never || !code_.flow.Runs(code_.flow.graph.block_of[i])) continue;

@@ -135,7 +135,7 @@ class Reader {
     for (Slot slot = kFirstPredicate; slot < kFirstPredicate + 7; ++slot) result_.definitions.push_back(slot);
   }
 
-  /// Says how many operands are destinations.
+  /// Returns how many operands are destinations.
   std::size_t ReadDestinations() {
     const std::string_view first = Text(0);
     const sass::Opcode::Traits& traits = row_.traits;
@@ -206,7 +206,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-/// Takes one operand without a comma apart: "R68[R92+UR6]", "desc[UR24][R2.64][R0+0x600]".
+/// Splits an operand without commas: "R68[R92+UR6]", "desc[UR24][R2.64][R0+0x600]".
 void SplitGlued(std::string_view text, std::vector<std::string_view>& parts) {
   text = Trimmed(text);
   while (!text.empty()) {
@@ -277,7 +277,7 @@ std::string_view SharedAddress(const Instruction& instruction) {
   std::string_view address;
   for (const std::string_view text : SplitOperands(instruction.operands)) {
     if (!text.starts_with('[')) continue;
-    // Of LDGSTS before sm_90 both operands are in brackets; the global one has 64 bits.
+    // In LDGSTS before sm_90 both operands are in brackets; the global one has 64 bits.
     if (text.find(".64") == std::string_view::npos) return text;
     if (address.empty()) address = text;
   }

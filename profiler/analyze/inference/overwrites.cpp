@@ -42,7 +42,7 @@ std::vector<std::uint32_t> Overwrites::Left(const std::vector<std::uint32_t>& st
 
 std::vector<Overwrites::Group> Overwrites::GroupsOf(const std::vector<std::uint32_t>& stores) {
   std::vector<Group> groups;
-  std::size_t first_of_run = 0;  // of `groups`: since the last barrier, or the beginning of the block
+  std::size_t first_of_run = 0;  // in `groups`: since the last barrier, or the beginning of the block
   std::uint32_t previous = 0;
   for (const std::uint32_t store : stores) {
     bool apart = groups.empty() || flow_.graph.block_of[previous] != flow_.graph.block_of[store];

@@ -13,26 +13,26 @@
 
 namespace fa_profile::analyze {
 
-/// Tells the uses of one buffer of shared memory apart by the order of the program.
+/// Distinguishes the uses of one buffer of shared memory by program order.
 ///
 /// A kernel that stages its output where K was copies K again for the next tile, often under a condition: "if there is
-/// another tile, copy it; wait; load". Along the path without the copy the load seems to read the output, but what it
-/// loads there is used by nothing. So what was computed and stored does not reach a load if a copy from global memory
-/// comes between them behind a barrier, and the other way round.
+/// another tile, copy it; wait; load". On the path without the copy the load seems to read the output, but nothing uses
+/// what it loads there. So a computed and stored value does not reach a load if a copy from global memory and a barrier
+/// come between them, and vice versa.
 class Overwrites {
  public:
-  /// `forward`: the edges that a value in memory is followed along.
+  /// `forward`: the edges along which a value in memory is followed.
   Overwrites(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
              const Edges& forward, const Values& values, StepBudget& budget);
 
-  /// Of `stores`, which are sorted and may all be the newest of a buffer before `load`, those that none of the others
+  /// Those of `stores`, which are sorted and may all be the newest of a buffer before `load`, that none of the others
   /// overwrites. Never empty unless `stores` is.
   std::vector<std::uint32_t> Left(const std::vector<std::uint32_t>& stores, std::uint32_t load);
 
  private:
   /// What a store puts into memory.
   enum class Kind : std::uint8_t { kConstant, kCopied, kComputed };
-  /// Stores of one kind in one block without a barrier between.
+  /// Stores of one kind in one block without a barrier between them.
   struct Group {
     Kind kind = Kind::kConstant;
     std::vector<std::uint32_t> stores;

@@ -17,7 +17,7 @@
 
 namespace fa_profile::analyze {
 
-/// All that the stages before found out about a function. Nothing is owned.
+/// Everything that earlier stages found out about a function. Nothing is owned.
 struct CodeFacts {
   const DeviceFunction& function;
   const std::vector<Operands>& operands;
@@ -44,7 +44,7 @@ enum class Phase : std::uint8_t {
 };
 inline constexpr std::size_t kPhases = 10;
 
-/// "load_q"; kUnattributed of kUnassigned.
+/// "load_q"; kUnattributed for kUnassigned.
 std::string_view PhaseName(Phase phase);
 
 struct Assigned {
@@ -53,7 +53,7 @@ struct Assigned {
   std::string_view reason = "none";
 };
 
-/// The phases found so far. The first that is found for an instruction stays.
+/// The phases found so far. The first one found for an instruction stays.
 class Assignment {
  public:
   explicit Assignment(std::size_t instructions) : assigned_(instructions) {}
@@ -69,16 +69,16 @@ class Assignment {
   std::vector<Assigned> assigned_;
 };
 
-/// Loads that feed products: those in the key loop, or in the deepest loop of producer warps, are load_kv; of the
-/// others those that read through the same pointers are too, and the rest is load_q.
+/// Loads that feed products: those in the key loop, or in the deepest loop of producer warps, are load_kv; so are
+/// others that read through the same pointers, and the rest is load_q.
 void AssignLoads(const CodeFacts& code, StepBudget& budget, Assignment& phases);
 
-/// What computes, stores or waits: products, exponentials, whatever works on scores, exponentials or the output.
+/// Code that computes, stores or waits: products, exponentials, whatever works on scores, exponentials or the output.
 void AssignByRank(const CodeFacts& code, StepBudget& budget, Assignment& phases);
 
-/// What is left, from what it belongs to: shared stores go with what made them; addresses, conditions, zeros and shared
-/// loads with what uses them; branches with what they guard. Addresses and conditions before the key loop that serve
-/// several phases are kSetup.
+/// Everything else, from what it belongs to: shared stores go with what made them; addresses, conditions, zeros and
+/// shared loads with what uses them; branches with what they guard. Addresses and conditions before the key loop that
+/// serve several phases are kSetup.
 void AssignByNeighbours(const CodeFacts& code, StepBudget& budget, Assignment& phases);
 
 }  // namespace fa_profile::analyze

@@ -62,8 +62,8 @@ class RankFinder {
 
  private:
   void ToFixedPoint() {
-    // A rank may fall again while those around it are found, so at first each round starts from the operands alone.
-    // What still changes then goes round in circles, and may only rise.
+    // A rank may fall again while those around it are being found, so at first each round starts from the operands
+    // alone. Ranks that still change then are in a cycle, and may only rise.
     constexpr int kFreeRounds = 20;
     constexpr int kMostRounds = 60;
     ranks_.rank.assign(values_.size(), Rank::kNone);
@@ -122,7 +122,7 @@ class RankFinder {
     });
   }
 
-  /// Of two values, not of one and a constant, which clamps.
+  /// A maximum of two values, not of one and a constant, which clamps.
   bool IsMaximumOfTwo(std::uint32_t instruction) {
     if (selects_greater_[instruction]) return true;
     if (operands_[instruction].form != Form::kMaximum) return false;
@@ -150,7 +150,7 @@ class RankFinder {
       case Form::kMultiply:
         return RankOfProduct(instruction, in);
       case Form::kExponential:
-        // Others are of no score: the frequencies of a rotary embedding, a bias by distance.
+        // Others belong to no score: the frequencies of a rotary embedding, a bias by distance.
         return highest >= Rank::kPartial ? Step{Rank::kExponential, Computes::kExponential} : Step{highest};
       case Form::kAdd:
         if (in.of[0] == Rank::kPartial && in.of[1] == Rank::kPartial) return {Rank::kPartial, Computes::kQk};
@@ -194,7 +194,7 @@ class RankFinder {
     const Rank low = std::min(a, b);
     const Rank high = std::max(a, b);
     if (low == Rank::kGlobal && high == Rank::kGlobal) {
-      // Where there are matrix instructions, this is a rotary embedding, or scaling by something loaded.
+      // If there are matrix instructions, this is a rotary embedding, or scaling by something loaded.
       if (has_matrix_ && !is_matrix) return {std::max(c, Rank::kGlobal)};
       if (not_qk_[instruction])
         return is_matrix ? Step{Rank::kOutput, Computes::kPv} : Step{std::max(c, Rank::kGlobal)};
@@ -205,7 +205,7 @@ class RankFinder {
       return {std::max(c, Rank::kExponential), Computes::kSoftmax};  // scaling by something loaded
     }
     if (high == Rank::kExponential && low == Rank::kGlobal) return {Rank::kOutput, Computes::kPv};
-    // Exponentials by other means than MUFU, or with a rank that was lost.
+    // Exponentials computed without MUFU, or whose rank was lost.
     if (is_matrix && IsScore(high) && low == Rank::kGlobal) return {Rank::kOutput, Computes::kPv};
     if (is_matrix && high == Rank::kOutput) return {Rank::kOutput, Computes::kPv};
     if (high == Rank::kOutput) {
@@ -218,8 +218,8 @@ class RankFinder {
     return {highest, softmax ? Computes::kSoftmax : Computes::kNothing};
   }
 
-  /// By instruction: whether an exponential is made of what it computes. Of a product of scores only the sum that it
-  /// adds to is followed further back: its factors are loaded.
+  /// By instruction: whether an exponential is made from its result. For a product of scores only the sum that it adds
+  /// to is followed further back: its factors are loaded.
   std::vector<bool> ReachingExponentials() {
     std::vector<bool> reaching(operands_.size(), false);
     std::vector<bool> seen(values_.size(), false);
@@ -262,7 +262,7 @@ class RankFinder {
   std::vector<bool> not_qk_;
   std::vector<bool> selects_greater_;  // by instruction
   bool has_matrix_ = false;
-  bool matrix_pv_ = false;  // then only matrix instructions are
+  bool matrix_pv_ = false;  // if so, only matrix instructions are PV
   bool has_bulk_copies_ = false;
 };
 

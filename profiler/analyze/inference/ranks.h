@@ -11,22 +11,22 @@
 
 namespace fa_profile::analyze {
 
-/// How far a value is on its way through attention. Every forward kernel multiplies two loaded things to scores, takes
-/// exponentials of scores, and multiplies these with something loaded: so the rank of a value tells where it belongs.
+/// How far along the path through attention a value is. Every forward kernel multiplies two loaded things into scores,
+/// takes exponentials of scores, and multiplies these with something loaded: so a value's rank shows where it belongs.
 /// Ranks pass through data, never through addresses or predicates.
 enum class Rank : std::uint8_t {
   kNone,         ///< constants, indices, parameters
-  kGlobal,       ///< loaded from global memory, or made of that
+  kGlobal,       ///< loaded from global memory, or made from that
   kPartial,      ///< a sum of products of two loaded values, on its way to a score
   kScore,        ///< a score, a maximum of scores
   kExponential,  ///< an exponential, a sum of exponentials
-  kOutput,       ///< made of exponentials times loaded values
+  kOutput,       ///< made from exponentials times loaded values
 };
 
 /// What an instruction computes, by the ranks of its operands.
 enum class Computes : std::uint8_t {
   kNothing,
-  kQk,           ///< loaded x loaded, that reaches an exponential
+  kQk,           ///< loaded x loaded, reaching an exponential
   kPv,           ///< exponential x loaded
   kRescale,      ///< output x exponential
   kScale,        ///< output x anything else
@@ -39,11 +39,11 @@ struct Ranks {
   std::vector<Computes> computes;  ///< by instruction
   /// By instruction: a product of two loaded values that reaches no exponential.
   std::vector<bool> reaches_no_exponential;
-  bool has_any_maximum = false;      ///< an exponential is made of a maximum of two values
-  bool has_running_maximum = false;  ///< an exponential is made of a maximum of scores, as softmax's are
+  bool has_any_maximum = false;      ///< an exponential is made from a maximum of two values
+  bool has_running_maximum = false;  ///< an exponential is made from a maximum of scores, as in softmax
 };
 
-/// To a fixed point. Incomplete when `budget` is exhausted.
+/// Iterates to a fixed point. Incomplete when `budget` is exhausted.
 Ranks FindRanks(const DeviceFunction& function, const std::vector<Operands>& operands, const Values& values,
                 const Memory& memory, StepBudget& budget);
 

@@ -6,7 +6,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// By block: whether one of its instructions is.
+/// By block: whether one of its instructions matches.
 template <typename Is>
 std::vector<bool> BlocksWith(const Flow& flow, const Is& is) {
   std::vector<bool> blocks(flow.graph.blocks.size(), false);
@@ -30,7 +30,7 @@ std::vector<std::size_t> BlocksOf(const std::vector<bool>& blocks) {
 
 enum class Stored : std::uint8_t { kScores, kOutput, kOther };
 
-/// What a global store writes, by the highest rank of its data. A bulk copy's is not known.
+/// What a global store writes, by the highest rank of its data. Unknown for a bulk copy.
 Stored StoredBy(std::size_t store, Form form, const Values& values, const Ranks& ranks, StepBudget& budget) {
   Rank highest = Rank::kNone;
   const auto uses = values.UsesOf(store);

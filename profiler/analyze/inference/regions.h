@@ -17,19 +17,18 @@ struct ForwardEdges {
   Edges predecessors;
 };
 
-/// By loop: whether it holds both exponentials and global stores, as a persistent kernel's round for the next tile
-/// does.
+/// By loop: whether it holds both exponentials and global stores, like a persistent kernel's round for the next tile.
 std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Flow& flow);
 
-/// `over_tiles` without loops over keys that store scores or probabilities, as FlashAttention 2's with return_softmax
-/// do: those where nothing else is stored, and an output behind them.
+/// `over_tiles` without loops over keys that store scores or probabilities, as in FlashAttention 2 with return_softmax:
+/// those that store nothing else, with an output after them.
 std::vector<bool> WithoutKeyLoops(std::vector<bool> over_tiles, const std::vector<Operands>& operands, const Flow& flow,
                                   const Values& values, const Ranks& ranks, StepBudget& budget);
 
-/// Leaves out the back edges of loops over tiles. What one tile computes does not reach the next.
+/// Leaves out the back edges of loops over tiles, because results for one tile do not reach the next.
 ForwardEdges WithinOneTile(const Flow& flow, const std::vector<bool>& over_tiles);
 
-/// Where a function's products are, and what is around them.
+/// Where a function's products are, and what surrounds them.
 class Regions {
  public:
   Regions(const Flow& flow, const std::vector<bool>& over_tiles, const ForwardEdges& forward, const Ranks& ranks,
@@ -42,7 +41,7 @@ class Regions {
   /// Whether it is in a loop that holds both products, without a loop over tiles.
   bool InKeyLoop(std::size_t instruction) const { return key_loop_[flow_->graph.block_of[instruction]]; }
   int key_loops() const { return key_loops_; }
-  /// Loops that hold both products, but are taken to be over tiles.
+  /// Loops that hold both products, but are assumed to be over tiles.
   int tile_loops() const { return tile_loops_; }
 
   /// Whether an exponential follows a QK product, and a PV product an exponential.
@@ -50,11 +49,10 @@ class Regions {
 
  private:
   const Flow* flow_;
-  std::vector<bool> after_block_;           // a product is in a block before
-  std::vector<bool> before_block_;          // a product is in a block behind
-  std::vector<std::size_t> first_product_;  // by block; the number of instructions where there is none
-  std::vector<std::size_t>
-      behind_products_;  // by block: the instruction behind the last product, 0 where there is none
+  std::vector<bool> after_block_;             // a product is in an earlier block
+  std::vector<bool> before_block_;            // a product is in a later block
+  std::vector<std::size_t> first_product_;    // by block; the number of instructions if there is none
+  std::vector<std::size_t> behind_products_;  // by block: the instruction after the last product, 0 if there is none
   std::vector<bool> key_loop_;
   int key_loops_ = 0;
   int tile_loops_ = 0;

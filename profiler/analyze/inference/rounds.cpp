@@ -27,7 +27,7 @@ std::optional<std::int64_t> IntegerConstant(std::string_view text) {
 
 bool IsTrue(std::string_view text) { return text == "PT" || text == "UPT"; }
 
-/// Of 32 bits.
+/// Compares as 32-bit numbers.
 bool HoldsFor(const sass::IntegerComparison& comparison, std::int64_t left, std::int64_t right) {
   const auto widened = [&](std::int64_t value) {
     return comparison.is_unsigned ? std::int64_t{static_cast<std::uint32_t>(value)}
@@ -80,7 +80,7 @@ class RoundsReader {
 
   static bool Holds(const Loop& loop, std::size_t block) { return std::ranges::binary_search(loop.blocks, block); }
 
-  /// The branch that leaves the loop. Nothing where a round may miss it, or where the loop has another exit.
+  /// The branch that leaves the loop. Nothing if a round may miss it, or if the loop has another exit.
   std::optional<std::uint32_t> ExitOf(const Loop& loop) {
     std::optional<std::size_t> exit;
     for (const std::size_t block : loop.blocks) {
@@ -99,12 +99,12 @@ class RoundsReader {
       if (Holds(loop, before) && !flow_.Dominates(*exit, before)) return std::nullopt;
     }
     const auto branch = static_cast<std::uint32_t>(flow_.graph.blocks[*exit].end - 1);
-    // ptxas for sm_80 and sm_89 leaves loops by CALL.
+    // ptxas leaves loops with CALL for sm_80 and sm_89.
     const bool jumps = operands_[branch].form == Form::kCall && !flow_.graph.blocks[*exit].callee;
     return jumps || sass::IsBranch(operands_[branch].form) ? std::optional(branch) : std::nullopt;
   }
 
-  /// The predicate that decides: the guard, or the operand of "BRA.U !UP0, 0x2b0".
+  /// The deciding predicate: the guard, or the operand of "BRA.U !UP0, 0x2b0".
   std::optional<bool> ConditionOf(std::uint32_t branch) const {
     if (operands_[branch].guard) return operands_[branch].guard->negated;
     const std::vector<std::string_view> parts = SplitOperands(function_.instructions[branch].operands);
@@ -144,7 +144,7 @@ class RoundsReader {
     return value ? ConstantOf(*value) : std::nullopt;
   }
 
-  /// Of "MOV R4, 0x10" and its kin.
+  /// For "MOV R4, 0x10" and its kin.
   std::optional<std::int64_t> ConstantOf(Value value) const {
     if (value == kNoValue || values_.IsJoin(value) || operands_[value].guard) return std::nullopt;
     const std::string_view opcode = function_.instructions[value].opcode;
@@ -152,7 +152,7 @@ class RoundsReader {
     const sass::IntegerOp op = sass::IntegerOpOf(opcode);
     if (parts.size() == 2 && op == sass::IntegerOp::kCopy) return IntegerConstant(parts[1]);
     if (parts.size() == 4 && op == sass::IntegerOp::kMultiplyAdd && parts[1] == "RZ") return IntegerConstant(parts[3]);
-    // ptxas balances its pipes: zero by HFMA2, in halves.
+    // ptxas balances its pipes: it makes zero with HFMA2, in halves.
     const bool zero = sass::ClassOf(opcode) == sass::OpcodeClass::kFp16 && parts.size() == 5 && parts[1] == "-RZ" &&
                       parts[2] == "RZ" && parts[3] == "0" && parts[4] == "0";
     return zero ? std::optional<std::int64_t>(0) : std::nullopt;
@@ -190,7 +190,7 @@ class RoundsReader {
     return from ? std::optional(Step{*from, sum}) : std::nullopt;
   }
 
-  /// The counter that is compared: a join at the header of what it begins as and what a step makes of it.
+  /// The counter being compared: a join at the header of its initial value and the result of a step.
   std::optional<Counter> CounterOf(const Loop& loop, std::uint32_t compare, std::string_view text) {
     const auto compared = ValueAt(compare, text);
     if (!compared || *compared == kNoValue) return std::nullopt;
@@ -214,7 +214,7 @@ class RoundsReader {
       const auto step = StepOf(input);
       const bool in_loop = step && step->from == join && Holds(loop, flow_.graph.block_of[input]);
       if (!in_loop || added || (counter.compared_behind && input != *compared)) return std::nullopt;
-      // A step that some rounds leave out would have been joined with the old value.
+      // A step that some rounds skip would have been joined with the old value.
       added = step->constant;
     }
     if (!first || !added || *added == 0) return std::nullopt;

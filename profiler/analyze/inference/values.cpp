@@ -11,14 +11,14 @@ namespace {
 
 using SlotSet = std::bitset<kSlots>;
 
-// What the largest things cost of the budget, by the bytes that they take.
+// The cost of the largest objects in the budget, by their size in bytes.
 constexpr std::size_t kJoinCost = 64;
 constexpr std::size_t kConsumerCost = 16;
 constexpr std::size_t kStateCost = 4;
 
 struct BlockSlots {
   SlotSet read_first;  // used before the block defines them
-  SlotSet defined;     // in any case
+  SlotSet defined;     // on every path
   SlotSet live_in;
 };
 
@@ -81,7 +81,7 @@ class RegisterState {
     return values_[place_[use.slot]];
   }
 
-  /// Says whether a join was made.
+  /// Returns whether a join was made.
   bool Define(Slot slot, Value value, const std::optional<Guard>& guard) {
     Value& all = values_[place_[slot]];
     if (!guard) {
@@ -105,7 +105,7 @@ class RegisterState {
     return true;
   }
 
-  /// The predicate has a new value: what was known under the old one is not known any more.
+  /// The predicate has a new value: what was known under the old one no longer holds.
   void Forget(Slot predicate) {
     std::erase_if(partials_, [&](const Partial& partial) { return partial.guard.slot == predicate; });
   }
@@ -187,7 +187,7 @@ class DefinitionReader {
   std::vector<std::uint32_t> first_use;
 
  private:
-  // A join of what the blocks before it leave, to be filled in when all of them were read.
+  // A join of the values that earlier blocks leave, filled in once all of them were read.
   struct PendingJoin {
     std::size_t block;
     std::size_t place;
@@ -270,11 +270,11 @@ class DefinitionReader {
   const std::vector<Operands>& operands_;
   const Flow& flow_;
   StepBudget& budget_;
-  std::array<std::uint16_t, kSlots> place_{};  // of a slot in slots_
+  std::array<std::uint16_t, kSlots> place_{};  // place of a slot in slots_
   std::vector<Slot> slots_;                    // those that the function uses
   std::vector<PendingJoin> pending_;
   std::vector<std::vector<Value>> after_;  // by block and place; empty: not read yet
-  std::vector<Range> uses_of_;             // by instruction, in `uses`
+  std::vector<Range> uses_of_;             // by instruction, range in `uses`
 };
 
 }  // namespace
@@ -290,14 +290,14 @@ Values::Values(const std::vector<Operands>& operands, const Flow& flow, StepBudg
 
 void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget) {
   DefinitionReader reader(operands, flow, budget);
-  (void)reader.Read();  // what is missing, the budget tells
+  (void)reader.Read();  // the budget shows whether something is missing
   order_ = std::move(reader.order);
   joins_ = std::move(reader.joins);
   uses_ = std::move(reader.uses);
   first_use_ = std::move(reader.first_use);
 }
 
-// A join of one value, and of itself in a loop, is that value.
+// A join of one value, or of one value and itself in a loop, is that value.
 void Values::DropTrivialJoins(StepBudget& budget) {
   std::vector<Value> same(joins_.size());
   for (std::size_t i = 0; i < joins_.size(); ++i) same[i] = static_cast<Value>(instructions_ + i);

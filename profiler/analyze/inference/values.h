@@ -11,8 +11,8 @@
 
 namespace fa_profile::analyze {
 
-/// A value: below the number of instructions, what that instruction defines; from there on a join of other values,
-/// where paths meet or a predicated definition leaves the old value in place.
+/// A value: below the number of instructions, that instruction's result; from there on a join of other values, where
+/// paths meet or a predicated definition leaves the old value in place.
 using Value = std::uint32_t;
 inline constexpr Value kNoValue = static_cast<Value>(-1);  ///< what a register holds at the function's entry
 
@@ -40,20 +40,20 @@ class Values {
   std::size_t instructions() const { return instructions_; }
   std::size_t size() const { return instructions_ + joins_.size(); }
 
-  /// Uses of an instruction, several registers of one value once for each role.
+  /// Uses by an instruction, several registers of one value once for each role.
   std::span<const ValueUse> UsesOf(std::size_t instruction) const;
 
-  /// All values of code that runs, in the order of the code: each after what it is made of, but for loops.
+  /// All values of code that runs, in code order: each after what it is made from, except in loops.
   std::span<const Value> order() const { return order_; }
 
-  /// The values that a join joins.
+  /// The values that a join combines.
   std::span<const Value> InputsOf(Value join) const { return joins_[join - instructions_]; }
   bool IsJoin(Value value) const { return value != kNoValue && value >= instructions_; }
 
   /// The instructions that define a value, through joins. Sorted.
   std::vector<std::uint32_t> DefinitionsOf(Value value, StepBudget& budget) const;
 
-  /// The instructions that use what an instruction defines, through joins, each once for each role.
+  /// The instructions that use an instruction's result, through joins, each once for each role.
   std::span<const Consumer> ConsumersOf(std::size_t instruction) const;
 
  private:

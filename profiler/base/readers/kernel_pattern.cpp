@@ -9,7 +9,7 @@
 namespace fa_profile {
 namespace {
 
-// A message is a line to read, also when the pattern is a megabyte.
+// A message is a readable line, even if the pattern is a megabyte.
 std::string Shortened(const std::string& text) {
   constexpr std::size_t kLongest = 80;
   if (text.size() <= kLongest) return text;

@@ -38,7 +38,7 @@ std::string PointerKey(const std::string& key) {
   return plain ? key : QuotedText(key);
 }
 
-// Refuses, while it is parsed, what would cost memory or be lost in the value that comes of it.
+// Refuses, during parsing, anything that would cost memory or be lost in the resulting value.
 class Guard {
  public:
   explicit Guard(const JsonFile& file) : file_(file) {}
@@ -86,7 +86,7 @@ Json ParseStrictJson(const std::string& text, const JsonFile& file) {
   }
   if (text.empty()) throw Error(file.name + " is empty", file.hint);
   try {
-    // By reference: the parser copies what it is called with.
+    // By reference: the parser copies its callback.
     Guard guard(file);
     return Json::parse(
         text, [&guard](int depth, Json::parse_event_t event, Json& parsed) { return guard(depth, event, parsed); });
@@ -123,7 +123,7 @@ void RequireVersion(const JsonNode& document, std::int64_t newest) {
 }
 
 void JsonNode::Fail(const std::string& message, const std::string& hint) const {
-  // Of the whole file a message that begins with a verb is its sentence.
+  // For the whole file, a message that begins with a verb continues its sentence.
   const bool is_sentence =
       at_.empty() && (message.starts_with("is ") || message.starts_with("was ") || message.starts_with("has "));
   throw Error(file_->name + (is_sentence ? " " : ": ") + (at_.empty() ? "" : at_ + ": ") + message, hint);

@@ -25,7 +25,7 @@ bool IsInvisible(char32_t c) {
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || c >= 0xE0000;
 }
 
-/// Whether YAML 1.2 (core schema) takes a scalar without quotes for something else than text.
+/// Whether YAML 1.2 (core schema) reads an unquoted scalar as something other than text.
 bool IsNoText(const std::string& text) {
   static const RE2 kNoText(
       R"(~?|null|Null|NULL|true|True|TRUE|false|False|FALSE)"
@@ -33,7 +33,7 @@ bool IsNoText(const std::string& text) {
   return RE2::FullMatch(text, kNoText);
 }
 
-/// Looks at the file as it is parsed, before anything is built of it.
+/// Checks the file as it is parsed, before anything is built from it.
 class StructureCheck final : public YAML::EventHandler {
  public:
   explicit StructureCheck(const StrictYaml& yaml) : yaml_(yaml) {}
@@ -117,7 +117,7 @@ void StrictYaml::RequireVisibleText(std::string_view text) const {
   }
 }
 
-// Not YAML::LoadAll(): yaml-cpp 0.7 makes documents without end of some texts (",0").
+// Not YAML::LoadAll(): yaml-cpp 0.7 makes endless documents from some texts (",0").
 void StrictYaml::RequirePlainStructure(const std::string& text) const {
   StructureCheck check(*this);
   std::istringstream stream(text);
@@ -161,7 +161,7 @@ std::string StrictYaml::Text(const YAML::Node& node, const std::string& what, st
   std::size_t length = 0;
   for (std::string_view rest = node.Scalar(); !rest.empty(); ++length) {
     const Utf8Character character = DecodeUtf8(rest);
-    if (IsInvisible(character.code_point)) {  // "\n" in quotes, or of a block
+    if (IsInvisible(character.code_point)) {  // "\n" in quotes, or in a block
       Fail(node, what + " contains a line break or another invisible character", "write it on one line");
     }
     rest.remove_prefix(character.bytes);

@@ -53,7 +53,7 @@ void CollectTogether(GpuApi& gpu, const std::vector<PendingCase>& cases, const s
       workloads.push_back(cases[i].make());
     } catch (const Error& error) {
       if (jobs.empty() || error.code() != "cudaErrorMemoryAllocation") throw;
-      collect_jobs(keep);  // it does not fit with the others: it may fit alone
+      collect_jobs(keep);  // does not fit with the others, but may fit alone
       workloads.push_back(cases[i].make());
     }
     jobs.push_back({cases[i].case_id, workloads.back().get()});

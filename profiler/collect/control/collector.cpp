@@ -16,7 +16,7 @@ struct Collector::PlannedRange {
   std::optional<std::size_t> part;
   std::string PartName() const { return part ? job.workload->parts()[*part] : std::string(); }
   std::string Name() const { return part ? JobName(job) + "/" + PartName() : JobName(job); }
-  // As CUPTI takes it; `number` tells those apart that begin in the same way.
+  // The name that CUPTI gets; `number` distinguishes names that begin alike.
   std::string CuptiName(std::size_t number) const {
     std::string name = Name();
     const std::string end = "#" + std::to_string(number);
@@ -76,12 +76,12 @@ void Collector::Time(const std::vector<PlannedRange>& ranges) {
   }
 }
 
-// The activity API does not say which part launched a kernel; the number of kernels of each part does. One name per
+// The activity API does not say which part launched a kernel; the number of kernels in each part does. One name per
 // launch of a call, empty when the workload has a single part.
 std::vector<std::string> Collector::PartsOfLaunches(const CollectJob& job) {
   const std::vector<std::string>& parts = job.workload->parts();
   std::vector<std::string> names;
-  if (parts.size() == 1 && !options_.kernel_replay) return names;  // every launch is of the call
+  if (parts.size() == 1 && !options_.kernel_replay) return names;  // every launch belongs to the call
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const ActivityTrace trace = gpu_.Trace([&] {
       job.workload->LaunchPart(part, gpu_.stream());
@@ -129,8 +129,8 @@ void Collector::TraceLaunches(const std::vector<CollectJob>& jobs) {
 void Collector::CollectUserRanges(const std::vector<PlannedRange>& ranges, bool keep_images) {
   const std::unique_ptr<RangeProfiler> profiler = gpu_.OpenRangeProfiler();
   const auto batch_size = static_cast<std::size_t>(std::max(1, options_.ranges_per_batch));
-  // Batches bound the memory: one counter data image holds a batch. It is evaluated and written by the host while the
-  // device measures the next batch, and freed. The sink is that thread's until it is joined.
+  // Batches bound the memory: one counter data image holds a batch. The host evaluates, writes and frees it while the
+  // device measures the next batch. The sink belongs to that thread until it is joined.
   std::future<void> written;
   for (std::size_t first = 0; first < ranges.size(); first += batch_size) {
     run_.Report("counters", ranges[first].Name(), first, ranges.size());
@@ -159,7 +159,7 @@ void Collector::CollectUserRanges(const std::vector<PlannedRange>& ranges, bool 
 }
 
 void Collector::CollectKernelRanges(const std::vector<CollectJob>& jobs, bool keep_images) {
-  // Which part launched which kernel is counted before the profiler is on: the activity API is off then.
+  // The kernels of each part are counted before the profiler is on: the activity API is off then.
   std::vector<std::vector<std::string>> parts_of_jobs;
   for (const CollectJob& job : jobs) parts_of_jobs.push_back(PartsOfLaunches(job));
   const std::unique_ptr<RangeProfiler> profiler = gpu_.OpenRangeProfiler();

@@ -8,15 +8,15 @@
 namespace fa_profile::collect {
 namespace {
 
-// Classes measured in one round: each takes about 4 MB of the program's memory for the set "full".
+// Classes measured in one round: each takes about 4 MB of the program's memory with the set "full".
 constexpr std::size_t kMostRangesOfARound = 24;
-// Of a kernel whose instructions are counted, which makes it some 50 times as long.
+// Longest kernel whose instructions are counted: counting makes it take some 50 times as long.
 constexpr double kLongestCountedNs = 5e6;
-// Launches without one to measure after which a pass ends.
+// A pass ends after this many launches with none to measure.
 constexpr std::int64_t kPatienceLaunches = 1000;
-// Rounds in which a class got fewer than half of the passes, after which what it got is written.
+// Rounds in which a class may get fewer than half of its passes before what it got is written.
 constexpr int kMostEarlyEnds = 3;
-// So long the end of a launch is waited for.
+// How long to wait for the end of a launch.
 constexpr double kIdleAfterSeconds = 2.0;
 
 std::string SymbolOf(const std::string& key) { return key.substr(0, key.find(' ')); }
@@ -35,7 +35,7 @@ void CounterRound::Choose(std::span<const LaunchCandidate> candidates) {
         classes_taken_ >= program_.plan.max_classes) {
       break;
     }
-    // What does not come now may not come again.
+    // A class that does not come now may not come again.
     if (candidate.recent < 2 || !Wants(candidate.name)) continue;
     Class& chosen = classes_[candidate.name];
     chosen.turn = Class::Turn::kTaken;
@@ -103,7 +103,7 @@ LaunchUse CounterRound::Begin(const LaunchCall& call, const std::string& key, bo
   return BeginPass(call, key, chosen && classes_[key].ends == Class::Ends::kAlone);
 }
 
-// CUPTI waits for the launch without a bound when the range ends. So one launch must show first that it does not wait
+// CUPTI waits for the launch without a bound when the range ends, so one launch must first show that it does not wait
 // for another.
 LaunchUse CounterRound::BeginProbe(const LaunchCall& call, const std::string& key) {
   if (!program_.idle.Wait()) return LaunchUse::kNone;
@@ -174,7 +174,7 @@ bool CounterRound::OpenProfiler() {
   api.RequireRoom();
   program_.trace.Stop();
   try {
-    api.PauseSampling();  // the hardware's counters serve one
+    api.PauseSampling();  // only one user of the hardware's counters at a time
     if (!session_) session_.emplace(api.TakeCounters(), program_.plan.metrics);
     api.BeginMeasuring();
     profiler_ = api.TakeCounters().gpu.OpenRangeProfiler();
@@ -239,7 +239,7 @@ void CounterRound::TakeImage() {
     measured.keys.push_back(chosen_[i]);
     measured.names.push_back(passes_->wanted()[i]);
     if (round_ == Round::kExpired && 2 * passes < session_->plan().passes &&
-        ++of_range.left_early < kMostEarlyEnds) {  // it may come again for longer
+        ++of_range.left_early < kMostEarlyEnds) {  // it may run longer next time
       Reopen(of_range);
       --classes_taken_;
       measured.passes.push_back(0);
@@ -273,7 +273,7 @@ void CounterRound::Abandon() {
 }
 
 std::optional<CounterRound::Measured> CounterRound::TakeMeasured(bool at_end) {
-  // Of a class that was replayed the first record may still come; its case is made from the record.
+  // The first record of a replayed class may still come; its case is made from that record.
   const auto next = std::find_if(measured_.begin(), measured_.end(), [&](const Measured& one) {
     return at_end || !one.launch || program_.classes.Knows(one.keys[0]);
   });

@@ -47,7 +47,7 @@ void CounterSession::Write(CounterData data, const std::vector<MeasuredRange>& m
   std::vector<RangeValues> values = run_.gpu.Evaluate(plan_, data.image, measured.size());
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    // By name where there is one: CUPTI orders ranges as the first pass saw them.
+    // By name if there is one: CUPTI orders ranges as the first pass saw them.
     auto of = measured.begin() + static_cast<std::ptrdiff_t>(i);
     if (!of->name.empty() && of->name != values[i].name) {
       of = std::find_if(measured.begin(), measured.end(),

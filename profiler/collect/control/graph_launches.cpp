@@ -6,7 +6,7 @@
 namespace fa_profile::collect {
 namespace {
 
-// Records of one launch may come among those of the next ones.
+// Records of one launch may be interleaved with those of the next ones.
 constexpr std::size_t kOpenLaunches = 4;
 
 void AddSum(std::vector<WorkSum>& sums, std::size_t slot, WorkSum more) {
@@ -18,7 +18,7 @@ void AddSum(std::vector<WorkSum>& sums, std::size_t slot, WorkSum more) {
 }  // namespace
 
 void GraphLaunches::Pause(std::int64_t now_ns) {
-  constexpr std::size_t kMostPauses = 64;  // their records have long come
+  constexpr std::size_t kMostPauses = 64;  // records from before these have long arrived
   if (pauses_.size() == kMostPauses) pauses_.erase(pauses_.begin());
   pauses_.emplace_back(now_ns, std::numeric_limits<std::int64_t>::max());
 }
@@ -33,7 +33,7 @@ bool GraphLaunches::IsPaused(std::int64_t from_ns, std::int64_t until_ns) const 
 }
 
 GraphLaunches::Tracked& GraphLaunches::Find(std::uint32_t id) {
-  // A program that makes graphs for ever must not fill its memory with them.
+  // A program that keeps making graphs must not fill its memory with them.
   if (graphs_.size() >= kMostGraphs && !graphs_.contains(id)) graphs_.erase(graphs_.begin());
   return graphs_[id];
 }
@@ -46,8 +46,8 @@ void GraphLaunches::Count(Tracked& graph, OpenLaunch& launch) {
   }
 }
 
-// A graph's launches run one after the other: one is complete when there was no pause since the one before it, nor to
-// the next.
+// A graph's launches run one after the other: one is complete if there was no pause between it and the launch before,
+// nor before the next.
 void GraphLaunches::EndLaunch(Tracked& graph, OpenLaunch& launch, std::int64_t next_start_ns) {
   const std::int64_t before_ns = std::exchange(graph.ended_ns, launch.end_ns);
   if (launch.counted || launch.cut || before_ns == 0 || IsPaused(before_ns, next_start_ns)) return;
@@ -55,7 +55,7 @@ void GraphLaunches::EndLaunch(Tracked& graph, OpenLaunch& launch, std::int64_t n
   const std::int64_t known = std::exchange(graph.kernels_of_each, launch.kernels);
   graph.varies = graph.varies || (known != 0 && known != launch.kernels);
   if (known != 0) return;
-  for (OpenLaunch& other : graph.last) {  // these came before it was known how many kernels one has
+  for (OpenLaunch& other : graph.last) {  // these came before the number of kernels in a launch was known
     if (!other.counted && !other.cut && other.kernels == launch.kernels) Count(graph, other);
   }
 }
@@ -93,7 +93,7 @@ void GraphLaunches::Add(const GpuWork& kernel, std::size_t index, bool collectiv
   graph.collective = graph.collective || collective;
   const auto [place, is_new] = graph.slots.emplace(index, graph.classes.size());
   if (is_new) graph.classes.push_back(index);
-  if (launch.counted) {  // it has more kernels than those before
+  if (launch.counted) {  // it has more kernels than the ones before
     graph.varies = true;
     AddSum(graph.window.sums, place->second, work);
     AddSum(graph.all.sums, place->second, work);
@@ -124,8 +124,8 @@ GraphLaunches::Estimate GraphLaunches::TakeWindow(const std::map<std::uint32_t, 
     const bool is_owed = owed != owed_.end();
     Complete window = std::exchange(graph.window, {});
     const std::int64_t recorded_ns = std::exchange(graph.window_ns, 0);
-    // One that was never asked for was launched by the device, and counts as recorded. Records of one that was asked
-    // for before come late: it is counted.
+    // A graph that was never asked for was launched by the device, and counts as recorded. If it was asked for before,
+    // its records come late: it has been counted.
     if (!is_owed && graph.asked) window = {};
     const bool began = std::exchange(graph.window_cut, false) || recorded_ns > 0;
     if (is_owed && began && window.launches == 0) estimate.cut = true;

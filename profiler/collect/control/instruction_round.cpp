@@ -51,7 +51,7 @@ void InstructionRound::End() {
   due_.erase(key);
   try {
     if (!program_.api.WaitIdle(kLongestCountedSeconds)) {
-      (void)counter_.release();  // whatever is asked of it may wait for ever
+      (void)counter_.release();  // any call to it may wait forever
       throw Error("a launch did not end while its instructions were counted", "");
     }
     std::vector<CountedPc> pcs;

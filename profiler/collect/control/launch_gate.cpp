@@ -14,11 +14,11 @@
 namespace fa_profile::collect {
 namespace {
 
-// To leave CUPTI: until no stream captures, and then until the GPU is idle.
+// Limits for leaving CUPTI: until no stream captures, then until the GPU is idle.
 constexpr std::chrono::seconds kLongestCapture{2};
 constexpr std::chrono::milliseconds kBetweenLooks{10};
 constexpr double kIdleBeforeLeavingSeconds = 4.0;
-// A look at a launch, which is then not measured, takes less.
+// Checking a launch that is then not measured takes less.
 constexpr std::int64_t kShortestMeasuringNs = 100'000;
 
 }  // namespace
@@ -26,14 +26,14 @@ constexpr std::int64_t kShortestMeasuringNs = 100'000;
 LaunchGate::LaunchGate(ProgramApi& api, LaunchFilter& filter, LaunchClasses& classes, CounterPlan plan)
     : program_{api, filter, classes, std::move(plan)}, instructions_(program_), counters_(program_, instructions_) {}
 
-// Who takes the lock may change what a launch has to do.
+// A thread that takes the lock may change how a launch must be treated.
 LaunchGate::Lock LaunchGate::Hold() {
   Lock hold(lock_);
   shortcut_ = Shortcut::kNone;
   return hold;
 }
 
-// Counts the launch without the lock, for which a program's threads would wait, where nothing else is to be done.
+// Counts the launch without the lock, for which a program's threads would wait, if nothing else is to be done.
 bool LaunchGate::TakesShortcut(const LaunchCall& call) noexcept {
   if (shortcut_ != Shortcut::kCount || !sampling_end_.KnowsThisThread() || !program_.api.Records()) return false;
   Count(call, 1);
@@ -44,19 +44,19 @@ void LaunchGate::Count(const LaunchCall& call, int launches) noexcept {
   try {
     counts_.Count(call, launches);
   } catch (const std::bad_alloc&) {
-    return;  // what was recorded counts
+    return;  // recorded launches count
   }
 }
 
 LaunchGate::Way LaunchGate::Enter(const LaunchCall& call) noexcept {
   if (TakesShortcut(call)) return Way::kPasses;
-  if (lock_.IsMine()) {  // a launch of our own
+  if (lock_.IsMine()) {  // our own launch
     ++alone_.nested;
     return Way::kPasses;
   }
   Lock hold = Hold();
   if (watch_ == Watch::kOff || measuring_ == Measuring::kStopped) return Way::kPasses;
-  if (!capturing_.empty()) {  // most of these are nodes of the graph that is captured
+  if (!capturing_.empty()) {  // most of these become nodes of the captured graph
     if (CountsLaunches()) counts_.OnCapturedLaunch();
     return Way::kPasses;
   }
@@ -79,7 +79,7 @@ LaunchGate::Way LaunchGate::Enter(const LaunchCall& call) noexcept {
   return Way::kAlone;
 }
 
-// Here is decided what becomes of a launch.
+// Decides how a launch is treated.
 LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
   const QuietWrites quiet;
   alone_.began_ns = program_.api.NowNs();
@@ -99,7 +99,7 @@ LaunchUse LaunchGate::TryAlone(const LaunchCall& call, bool selected) noexcept {
   } catch (const std::exception& error) {
     GiveUp(error.what());
   }
-  AddMeasuringTime(alone_.began_ns);  // of a wait
+  AddMeasuringTime(alone_.began_ns);  // time spent waiting
   return LaunchUse::kNone;
 }
 
@@ -126,8 +126,8 @@ LaunchUse LaunchGate::BeginGraph(LaunchCall call, bool selected) {
   return Unroll(call, *graph);
 }
 
-// A graph that is measured as a whole says nothing of its kernels. The program's work happens once all the same: the
-// nodes are launched, and the graph is not.
+// A graph measured as a whole says nothing about its kernels. The program's work still happens once: the nodes are
+// launched, and the graph is not.
 LaunchUse LaunchGate::Unroll(const LaunchCall& call, GraphNodes& graph) {
   // CUPTI's replay of a kernel that waits for another one would not end.
   if (program_.plan.replay == Replay::kKernel && graph.has_branches()) return LaunchUse::kNone;
@@ -141,10 +141,9 @@ LaunchUse LaunchGate::Unroll(const LaunchCall& call, GraphNodes& graph) {
   try {
     for (; launched < nodes.size(); ++launched) LaunchNode(graph, launched, recorded);
     graph.End();
-    // What belongs to the graph may be freed once the program destroys it, which the driver puts off for its own
-    // launch.
+    // What belongs to the graph may be freed once the program destroys it; for its own launches the driver delays that.
     (void)program_.api.WaitIdle(IdleWait::kFirstSeconds);
-  } catch (const std::exception& error) {  // which the program gets as the result of its launch
+  } catch (const std::exception& error) {  // returned to the program as the result of its launch
     GiveUp(error.what());
   }
   program_.trace.EndUnrolling();
@@ -247,7 +246,7 @@ void LaunchGate::EndSamplingAtLaunch() noexcept {
 
 void LaunchGate::Allow(Measuring no_more_than) { measuring_ = std::max(measuring_, no_more_than); }
 
-// Without a reason: this process is not recorded.
+// Without a reason if this process is not recorded.
 void LaunchGate::GiveUp(const char* why) noexcept {
   Allow(Measuring::kNothing);
   counters_.Abandon();
@@ -322,7 +321,7 @@ std::vector<LaunchCandidate> LaunchGate::Candidates() {
   return program_.classes.Candidates([this](std::uint32_t graph) { return program_.api.HasNodesOf(graph); });
 }
 
-// Between the two counts of a launch that runs alone nothing is taken.
+// Nothing is taken between the two counts of a launch that runs alone.
 AskedLaunches LaunchGate::TakeCounts() {
   const Lock hold = Hold();
   return counts_.Take();
@@ -426,7 +425,7 @@ bool LaunchGate::LeaveCupti() {
   {
     Lock hold = Hold();
     const auto deadline = std::chrono::steady_clock::now() + kLongestCapture;
-    // Whatever is switched off while a stream captures makes the capture invalid, and so does a wait for the GPU.
+    // Anything switched off while a stream captures invalidates the capture, and so does a wait for the GPU.
     while (!capturing_.empty()) {
       hold.unlock();
       if (std::chrono::steady_clock::now() >= deadline) return false;
@@ -434,7 +433,7 @@ bool LaunchGate::LeaveCupti() {
       hold = Hold();
     }
     const bool idle = program_.api.WaitAllIdle(kIdleBeforeLeavingSeconds);
-    // To end these CUPTI waits for the GPU, without a bound. Without them, only the records of what still runs are
+    // To end these, CUPTI waits for the GPU without a bound. If they are off, only the records of running work are
     // lost.
     if (!idle && (counters_.open() || program_.api.sampling() == ProgramApi::Sampling::kOn)) return false;
     Allow(Measuring::kStopped);
@@ -450,13 +449,13 @@ bool LaunchGate::LeaveCupti() {
 
 std::vector<DataLoss> LaunchGate::Finish() {
   {
-    // A signal handler may call exit() inside a launch that runs alone: that launch is never left.
+    // A signal handler may call exit() inside a launch that runs alone, which then never returns.
     const bool inside = lock_.IsMine();
     const Lock hold = inside ? Lock(lock_, std::adopt_lock) : Hold();
     if (!inside && counters_.taking() && program_.api.WaitIdle(IdleWait::kFirstSeconds)) counters_.CutShort();
     Allow(Measuring::kNothing);
     watch_ = Watch::kOff;
-    counters_.ForgetChosen();  // of a round without a complete pass
+    counters_.ForgetChosen();  // in a round without a complete pass
   }
   Write(/*at_end=*/true);
   const std::vector<LaunchCandidate> candidates = Candidates();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kSlots = std::size_t{1} << 20U;
 constexpr std::size_t kLongestName = 256;
-// Of the time in all ranges: less of a launch class in one range is not told.
+// 1/kLeastPart of the time in all ranges: a launch class with less in a range is not reported.
 constexpr std::int64_t kLeastPart = 1000;
 
 void Cut(std::string& name, std::string_view key) {
@@ -196,7 +196,7 @@ std::int64_t NvtxRanges::beyond_nodes() const {
 }
 
 void NvtxStack::Push(std::string_view domain, std::string_view name, std::int64_t now_ns) {
-  if (open_.size() >= kMostOpen) {  // a program that forgets to pop
+  if (open_.size() >= kMostOpen) {  // the program forgets to pop
     ++beyond_;
     return;
   }
@@ -208,7 +208,7 @@ void NvtxStack::Pop(std::string_view domain, std::int64_t now_ns) {
     --beyond_;
     return;
   }
-  // Of several domains the ranges may overlap: it need not be the last.
+  // Ranges of several domains may overlap, so it need not be the last.
   const auto found = std::find_if(open_.rbegin(), open_.rend(),
                                   [&](const Open& open) { return open.id == 0 && open.domain == domain; });
   if (found == open_.rend()) return;

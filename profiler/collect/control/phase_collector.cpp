@@ -18,7 +18,7 @@ constexpr std::uint32_t kShortestPeriod = 256;
 constexpr std::uint32_t kLongestPeriod = 1U << 20;
 constexpr int kSampledReplays = 7;
 constexpr int kMostAttempts = 4;
-// A kernel under the sampler takes as long as without, or its phases are those of another kernel.
+// A kernel must take as long with the sampler as without, or its phases are those of another kernel.
 constexpr double kMostSlowdown = 0.02;
 
 std::uint32_t ChoosePeriod(double call_ns, const Device& device) {
@@ -97,7 +97,7 @@ void PhaseCollector::Sample(const CollectJob& job) {
       sampler_.reset();  // seen on an H100: a sampler that gives nothing; the next one does
       continue;
     }
-    if (samples.buffer_full) sampler_.reset();  // what CUPTI still holds is of this period
+    if (samples.buffer_full) sampler_.reset();  // what CUPTI still holds has this period
     if (samples.dropped == 0 && !samples.buffer_full) break;
     period *= 4;
   }
@@ -140,7 +140,7 @@ void PhaseCollector::Count(const CollectJob& job) {
     job.workload->Launch(run_.gpu.stream());
     run_.gpu.Synchronize();
   };
-  launch();  // lazy work of a first launch is not the kernel's
+  launch();  // one-time work in a first launch is not the kernel's
   std::vector<CountedPc> pcs;
   const std::uint64_t dropped = RunUnder(*counter_, [&] {
     launch();
@@ -233,7 +233,7 @@ void PhaseCollector::Close() {
 
 void PhaseCollector::Measure(const std::vector<CollectJob>& jobs, bool sample) {
   if (jobs.empty()) return;
-  if (!samplings_.empty() || !countings_.empty()) Write();  // nothing that is measured is lost later
+  if (!samplings_.empty() || !countings_.empty()) Write();  // so that no later failure loses measurements
   for (std::size_t i = 0; sample && i < jobs.size(); ++i) {
     run_.Report("samples", JobName(jobs[i]), i, jobs.size());
     Sample(jobs[i]);
@@ -244,7 +244,7 @@ void PhaseCollector::Measure(const std::vector<CollectJob>& jobs, bool sample) {
     run_.Report("instructions", JobName(jobs[i]), i, jobs.size());
     Count(jobs[i]);
   }
-  StartDisassembling();  // what was counted and never sampled
+  StartDisassembling();  // counted and never sampled
   run_.Report("instructions", "", jobs.size(), jobs.size());
 }
 

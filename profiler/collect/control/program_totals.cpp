@@ -40,7 +40,7 @@ std::int64_t Weighted(std::int64_t number, double weight) {
   return static_cast<std::int64_t>(std::llround(static_cast<double>(number) * weight));
 }
 
-// "32", or "(32, 16)" and "(32, 16, 4)" where more than one is over 1.
+// "32"; "(32, 16)" or "(32, 16, 4)" if a later dimension is over 1.
 std::string Size(const std::array<int, 3>& size) {
   if (size[2] > 1) return fmt::format("({}, {}, {})", size[0], size[1], size[2]);
   return size[1] > 1 ? fmt::format("({}, {})", size[0], size[1]) : fmt::format("{}", size[0]);
@@ -68,7 +68,7 @@ std::optional<std::size_t> ProgramTotals::FindClass(const GpuWork& work) {
     classes_.push_back({FirstLaunch(work), 0, 0, 0, IsCollective(work.name)});
     window_.emplace_back();
   }
-  // Both are bounded: names that come and go must not fill the program's memory.
+  // Both are bounded: changing names must not fill the program's memory.
   if (by_pointer_.size() >= 4 * kMostClasses) by_pointer_.clear();
   by_pointer_.insert_or_assign(key, index);
   return index;
@@ -83,7 +83,7 @@ ProgramTotals::Added ProgramTotals::Add(const GpuWork& work) {
     ++lost_.without_times;
     return {};
   }
-  if (work.graph != 0 && graphs_.RanInPause(work)) {  // its launch was asked for, which is counted
+  if (work.graph != 0 && graphs_.RanInPause(work)) {  // its launch was requested, and counted then
     graphs_.AddCut(work);
     return {};
   }
@@ -178,7 +178,7 @@ void ProgramTotals::AddMemory(Window& window, double ratio) {
   memory_.clear();
 }
 
-// The caller of a launch does not tell the cluster.
+// A launch call does not show the cluster.
 std::vector<std::size_t> ProgramTotals::Stratum(const std::string& name, const std::array<int, 6>& sizes) const {
   std::array<int, 9> first{};
   std::copy(sizes.begin(), sizes.end(), first.begin());
@@ -238,7 +238,7 @@ ProgramTotals::Estimates ProgramTotals::EstimateAlone(const AskedLaunches& asked
     }
     owed = owed_.erase(owed);
   }
-  // A class that was never asked for counts as recorded. Records of one that was asked for before come late: it is
+  // A class that was never requested counts as recorded. If it was requested before, its records come late: it has been
   // counted.
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const WorkSum& alone = window_[i].alone;
@@ -272,13 +272,13 @@ ProgramTotals::Window ProgramTotals::Estimate(const AskedLaunches& asked) {
            {std::llround(in_graphs.first), std::llround(in_graphs.second)});
   }
   if (recorded_alone_ns > 0.0) window.weights.kernels = all_alone_ns / recorded_alone_ns;
-  // In what was not recorded, work overlaps as much, and there are as many copies and sets for each kernel.
+  // Assume that unrecorded work overlaps as much, with as many copies and sets per kernel.
   const std::int64_t busy_ns = TakeBusyTime();
   const double others = recorded_ns > 0.0            ? all_ns / recorded_ns
                         : asked.recorded_ratio > 0.0 ? 1.0 / asked.recorded_ratio
                                                      : 1.0;
   window.busy_ns = Weighted(busy_ns, others);
-  // Nothing was recorded of the kernels: they overlap as they did before.
+  // No kernels were recorded: assume that they overlap as before.
   if (recorded_ns == 0.0 && all_ns > 0.0) {
     const double overlap =
         static_cast<double>(busy_total_ns_) / static_cast<double>(std::max<std::int64_t>(kernel_ns_, 1));

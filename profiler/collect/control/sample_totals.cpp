@@ -6,7 +6,7 @@
 namespace fa_profile::collect {
 namespace {
 
-// Each reason has a twin that counts the same samples again, those of them in cycles without an issue.
+// Each reason has a twin that counts those of its samples again that fell in cycles without an issue.
 bool IsTwin(std::string_view reason) { return reason.ends_with("_not_issued"); }
 
 }  // namespace

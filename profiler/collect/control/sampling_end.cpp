@@ -5,7 +5,7 @@
 namespace fa_profile::collect {
 namespace {
 
-// Threads that launch are looked for so long, a tick each.
+// Ticks spent looking for other threads that launch.
 constexpr int kAsksBeforeTry = 10;
 
 }  // namespace

@@ -23,7 +23,7 @@ std::int64_t IntervalFor(double call_ns) {
   return std::max(kShortestIntervalNs, static_cast<std::int64_t>(std::llround(call_ns / kMostReadings)));
 }
 
-/// An idle GPU reads and writes a little memory: activity is this part of a metric's largest value.
+/// An idle GPU reads and writes a little memory: activity means above this share of a metric's largest value.
 constexpr double kActivePart = 0.01;
 
 std::map<std::string, double> LargestValues(const std::vector<PmReading>& readings) {
@@ -34,9 +34,9 @@ std::map<std::string, double> LargestValues(const std::vector<PmReading>& readin
   return largest;
 }
 
-/// From the first reading with activity to the one behind the last: that is where a counter falls to its idle value.
+/// From the first reading with activity to the one after the last, where a counter falls to its idle value.
 std::vector<PmReading> BusyPart(std::vector<PmReading> readings, std::int64_t interval_ns) {
-  // The first reading counts since the sampler was opened: it is not a sample of the call.
+  // The first reading counts from when the sampler was opened: it is not a sample of the call.
   std::erase_if(readings,
                 [&](const PmReading& reading) { return reading.end_ns - reading.start_ns > 2 * interval_ns; });
   std::ranges::stable_sort(readings, {}, &PmReading::start_ns);

@@ -33,7 +33,7 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 16U;
 
 std::string SizeText(std::uint64_t bytes) { return FormatValue(static_cast<double>(bytes), "bytes"); }
 
-/// The path of an unpacked file tells a user nothing.
+/// The path of an unpacked file means nothing to a user.
 std::string WithoutPath(std::string text, const std::string& path) {
   if (const std::size_t at = text.find(path); at != std::string::npos) text.replace(at, path.size(), "it");
   return text;
@@ -48,7 +48,7 @@ void TakeIfCode(const std::string& name, const std::string& path, const TakeCode
   }
 }
 
-/// The regular files below a folder. A folder that cannot be read is skipped, and the others are read.
+/// The regular files below a folder. Folders that cannot be read are skipped.
 std::vector<std::string> ListFiles(const std::string& package, const TakeSkippedFile& skip, int most_depth) {
   struct Folder {
     fs::path path;
@@ -98,8 +98,8 @@ struct ArchiveDeleter {
   void operator()(archive* handle) const { archive_read_free(handle); }
 };
 
-/// The archive's file, as libarchive reads it. Until the first header came, which has the archive's whole list of files
-/// read, no more than a limit is handed over: the list is kept in memory.
+/// The archive's file, as read by libarchive. Before the first header, for which libarchive reads the archive's whole
+/// list of files, only a limited amount is handed over: the list is kept in memory.
 struct Source {
   Descriptor file;
   std::string path;
@@ -145,7 +145,7 @@ bool IsUnsafeName(std::string_view name) {
   return std::ranges::any_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
-/// libarchive gives no name at all for one that the locale cannot hold: this thread's is UTF-8 for a while.
+/// libarchive gives no name at all for one that the locale cannot represent: this thread's is UTF-8 meanwhile.
 class Utf8Names {
  public:
   Utf8Names() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
@@ -164,7 +164,7 @@ class Utf8Names {
   locale_t before_ = nullptr;
 };
 
-/// What to give instead of a file that is not a zip archive.
+/// What to pass instead of a file that is not a zip archive.
 std::string PackageCure(const std::string& path) {
   std::array<char, 64> head{};
   const Descriptor file = OpenFile(path);
@@ -211,7 +211,7 @@ class WheelReader {
   }
 
  private:
-  /// False where nothing more can be read.
+  /// False if nothing more can be read.
   bool ReadEntry(archive_entry* entry) {
     if (archive_entry_filetype(entry) != AE_IFREG) return true;
     const char* const raw = archive_entry_pathname(entry);
@@ -230,7 +230,7 @@ class WheelReader {
     return !is_full_;
   }
 
-  /// The file's content, if its beginning is that of a file with code, and it is not skipped.
+  /// The file's content, if it begins like a file with code, and is not skipped.
   std::optional<NamelessFile> Unpack(const std::string& name) {
     std::vector<char> chunk(kChunkBytes);
     std::optional<NamelessFile> out;

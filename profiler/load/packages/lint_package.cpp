@@ -44,7 +44,7 @@ struct ReleaseSlot {
   void operator()(std::counting_semaphore<>* slots) const { slots->release(); }
 };
 
-/// Counts what a package has, cubins and what is skipped, while it is linted: reading a large wheel takes a while.
+/// Counts the package's contents, cubins and what is skipped, while it is linted: reading a large wheel takes a while.
 class FoundCounter {
  public:
   FoundCounter(const std::string& package, const std::string& architecture, const PackageLimits& limits)
@@ -86,7 +86,7 @@ class FoundCounter {
 
   std::atomic<int> total_ = 0;
   std::atomic<bool> stopped_ = false;
-  std::future<void> counting_;  // the last member: its end waits
+  std::future<void> counting_;  // the last member: its destructor waits
 };
 
 class PackageLinter {
@@ -100,7 +100,7 @@ class PackageLinter {
         pattern_(request.kernel_pattern),
         nvdisasm_(sass::RequireNvdisasm()) {}
 
-  /// The file may be gone after the call: what is still to be disassembled is kept in memory.
+  /// The file may be gone after the call: what remains to be disassembled is kept in memory.
   void LintFile(const std::string& name, const std::string& path) {
     try {
       const sass::MachineCode code(path);
@@ -108,7 +108,7 @@ class PackageLinter {
       ++package_.files;
       for (const sass::CodeImage& image : selection.unread) Skip(name + " (" + image.name + ")", image.unread);
       LintCubins(name, code, selection.cubins);
-    } catch (const Error& error) {  // the path of an unpacked file tells a user nothing
+    } catch (const Error& error) {  // the path of an unpacked file means nothing to a user
       std::string why = error.message();
       if (const std::size_t at = why.find(path); at != std::string::npos) why.replace(at, path.size(), "it");
       Skip(name, why);
@@ -151,12 +151,12 @@ class PackageLinter {
   /// A file with GPU code.
   struct File {
     std::string name;
-    std::map<std::string, std::string> labels;  // of its kernels, by name
+    std::map<std::string, std::string> labels;  // labels of its kernels, by name
   };
 
   struct Part;
 
-  /// Kernels of a cubin that are disassembled in one run, and what they gave.
+  /// A cubin's kernels that are disassembled in one run, and the results.
   struct Piece {
     Part* part = nullptr;
     std::vector<std::string> symbols;
@@ -167,16 +167,16 @@ class PackageLinter {
     std::string error;
   };
 
-  /// A cubin of a file, and what its kernels gave; or, without a file, what was skipped.
+  /// A cubin of a file, and the results for its kernels; or, without a file, what was skipped.
   struct Part {
     std::shared_ptr<File> file;
     std::string name;  // "FILE (CUBIN)"
     std::string architecture;
-    std::vector<std::uint8_t> cubin;  // from when it is queued until it is disassembled
+    std::vector<std::uint8_t> cubin;  // from queueing until it is disassembled
     std::string hash;                 // SHA-256 of the cubin; empty: it was not read
     sass::CubinInfo info;
-    std::vector<std::string> symbols;  // of its kernels that are to be disassembled
-    std::vector<Piece> pieces;         // these, from when it is queued until all are done
+    std::vector<std::string> symbols;  // those of its kernels that are to be disassembled
+    std::vector<Piece> pieces;         // for these, from queueing until all are done
     std::size_t pieces_left = 0;
     bool is_again = false;  // an equal cubin came before
     bool is_done = false;
@@ -187,7 +187,7 @@ class PackageLinter {
     std::string error;
   };
 
-  /// Pieces for one architecture that are disassembled together, of whatever files.
+  /// Pieces for one architecture that are disassembled together, from any files.
   struct Batch {
     std::vector<Piece*> pieces;
     std::uint64_t code_bytes = 0;
@@ -216,7 +216,7 @@ class PackageLinter {
     }
   }
 
-  /// What the cubin tells without nvdisasm. Adds the names of its kernels that match.
+  /// What the cubin shows without nvdisasm. Adds the names of its kernels that match.
   void ReadHeaders(const sass::MachineCode& code, const sass::CodeImage& image, Part& part,
                    std::vector<std::string>& names) {
     if (image.bytes > limits_.cubin_bytes) {
@@ -240,8 +240,8 @@ class PackageLinter {
     });
   }
 
-  /// Most kernels of most packages take no exponential: they are refused here, as analyze::InferPhases() refuses them.
-  /// Not those whose inline functions name the phases.
+  /// Most kernels in most packages use no exponential: they are refused here, as analyze::InferPhases() would. Not
+  /// those whose inline functions name the phases.
   void RefuseWithoutExponentials(std::span<const std::uint8_t> cubin, Part& part) const {
     if (request_.options.phase_map) return;
     std::map<std::string_view, std::string_view> refused;  // the word, by symbol
@@ -280,8 +280,8 @@ class PackageLinter {
     part.pieces_left = part.pieces.size();
   }
 
-  /// Adds a cubin to the rows, and its pieces to the batches of its architecture. A batch starts when it has so much
-  /// code that starting nvdisasm costs little, or when rows wait too long for its first cubin, or too many do.
+  /// Adds a cubin to the rows, and its pieces to the batches of its architecture. A batch starts when it has enough
+  /// code for the start of nvdisasm to cost little, or when rows wait too long for its first cubin, or too many do.
   void Queue(Part queued) {
     constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24U;
     constexpr std::size_t kMostWaiting = 1024;
@@ -315,7 +315,7 @@ class PackageLinter {
     for (Batch& batch : full) Start(std::move(batch));
   }
 
-  /// Waits while as many batches run as there are threads. Throws what one of them threw.
+  /// Waits while as many batches run as there are threads. Rethrows their exceptions.
   void Start(Batch batch) {
     slots_.acquire();
     std::erase_if(running_, [](std::future<void>& one) {
@@ -365,7 +365,7 @@ class PackageLinter {
       sass::DisassembleTogether(wanted, nvdisasm_, [&](std::size_t k, DeviceFunction function) {
         LintKernel(*batch.pieces[k], std::move(function));
       });
-    } catch (const Error&) {  // of one of them: then each by itself
+    } catch (const Error&) {  // caused by one of them: run each by itself
       for (Piece* const piece : batch.pieces) {
         piece->attention.clear();
         piece->refused.clear();
@@ -377,7 +377,7 @@ class PackageLinter {
     }
   }
 
-  /// Puts what `work` throws into `message`.
+  /// Puts an exception from `work` into `message`.
   template <typename Work>
   static void Try(std::string& message, const Work& work) {
     try {
@@ -407,8 +407,8 @@ class PackageLinter {
     return label == part.file->labels.end() ? "" : label->second;
   }
 
-  /// Inferred, or refused by a check that only attention comes to, or both of its products are named: by the code's
-  /// own functions, or by a phase map.
+  /// Inferred, or refused by a check that only attention reaches, or both of its products are named: by the code's own
+  /// functions, or by a phase map.
   static bool IsAttention(const KernelLint& lint, std::string_view word) {
     if (lint.inference) return word != "gemm" && word != "other" && word != "code" && word != "branches";
     const auto has = [&lint](std::string_view phase) {
@@ -417,9 +417,9 @@ class PackageLinter {
     return has("qk") && has("pv");
   }
 
-  /// What a cubin gave, kept for equal ones.
+  /// A cubin's results, kept for equal ones.
   struct Known {
-    std::size_t first = 0;  // of its kernels in package_.attention
+    std::size_t first = 0;  // index of its kernels in package_.attention
     std::size_t attention = 0;
     std::map<std::string, int> refused;
     int kernels = 0;
@@ -467,18 +467,18 @@ class PackageLinter {
   const KernelPattern pattern_;
   const std::string nvdisasm_;
   std::set<std::string> others_;
-  std::set<std::string> hashes_;       // of all cubins so far
+  std::set<std::string> hashes_;       // for all cubins so far
   std::map<std::string, Batch> open_;  // by architecture
 
-  std::mutex mutex_;  // of what follows, `watch_`, and what parts have in common
+  std::mutex mutex_;  // for everything below, `watch_`, and what parts share
   PackageLint package_;
   int done_ = 0;
-  Clock::time_point moved_ = Clock::now();  // when the first of `parts_` became it, or its batch started
-  std::deque<Part> parts_;                  // in the order of the package, from the first that is not done
+  Clock::time_point moved_ = Clock::now();  // when the first of `parts_` came first, or its batch started
+  std::deque<Part> parts_;                  // in package order, from the first that is not done
   std::map<std::string, Known> known_;      // by hash
 
   std::counting_semaphore<> slots_{Threads()};
-  std::vector<std::future<void>> running_;  // the last member: its end waits for them
+  std::vector<std::future<void>> running_;  // the last member: its destructor waits for them
 };
 
 }  // namespace

@@ -164,7 +164,7 @@ def main():
         for name in SETS
     }
 
-    # What Nsight Compute collected and no section spells out, peeled off from the set that has least of it.
+    # Metrics that Nsight Compute collected without a section naming them, starting with the set that has the fewest.
     unexplained = {name: {m for m in headers[name] - asked(sections, name, 90) if chips["GH100"].has(m)} for name in SETS}
     groups = {"breakdown": unexplained["basic"]}
     groups["chart"] = unexplained["detailed"] - groups["breakdown"]

@@ -11,20 +11,20 @@
 
 namespace fa_profile::gate {
 
-/// The file of limits of a repository.
+/// A repository's file of limits.
 inline constexpr const char* kDefaultThresholds = "ci/thresholds.yaml";
 inline constexpr const char* kNoThresholds = "none";
 
-/// What fa-profile gate is asked. Exactly one of candidate, pair, statics, replay and measure is given.
+/// The request to fa-profile gate. Exactly one of candidate, pair, statics, replay and measure is given.
 struct GateOptions {
-  std::vector<std::string> candidate;  ///< recordings or evidence, held against `baseline`
+  std::vector<std::string> candidate;  ///< recordings or evidence, compared with `baseline`
   std::vector<std::string> baseline;   ///< recordings, evidence or a promoted baseline; empty: the promoted one
   std::vector<std::string> pair;       ///< two builds, measured
   std::vector<std::string> statics;    ///< a base (a build, evidence or a baseline) and a build
   std::string replay;                  ///< a saved run of pairs
-  std::string measure;                 ///< a build that is measured and saved, not judged
+  std::string measure;                 ///< a build to measure and save, not judged
   std::string baselines = kBaselines;  ///< folder of promoted baselines
-  std::string suite = "ladder";        ///< of the promoted baseline
+  std::string suite = "ladder";        ///< suite of the promoted baseline
   std::string thresholds;              ///< file, or kNoThresholds; empty: kDefaultThresholds if it exists
   bool explain = false;                ///< list the limits of each case instead of judging
   std::string save;                    ///< file for the run of pairs, else for the candidate's evidence; empty: none
@@ -38,16 +38,16 @@ struct GateOptions {
 
 struct GateAnswer {
   std::optional<GateResult> result;  ///< absent: nothing was judged
-  std::string explanation;           ///< of `explain`
+  std::string explanation;           ///< output of `explain`
 };
 
-/// Throws Error when `options` contradict each other, before anything is read or measured, and when there can be no
-/// verdict.
+/// Throws Error when `options` contradict each other, before anything is read or measured, and when no verdict is
+/// possible.
 GateAnswer RunGate(GateOptions options);
 
-/// Makes files of one build (recordings, evidence), from one or several cards of a GPU model, the baseline of their GPU
-/// and suite, and returns its path. Throws Error as Promote(), BaselineFolder and LoadEvidence() do, and for two files
-/// of the same content.
+/// Makes files of one build (recordings, evidence), from one or several cards of a GPU model, the baseline for their
+/// GPU and suite, and returns its path. Throws Error like Promote(), BaselineFolder and LoadEvidence(), and for two
+/// files with the same content.
 std::string PromoteFiles(const std::vector<std::string>& files, const std::string& baselines, const std::string& suite,
                          const std::string& reason, const std::string& promoted_by);
 

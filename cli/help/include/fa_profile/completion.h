@@ -8,22 +8,21 @@
 
 namespace fa_profile::help {
 
-/// What the options of a command line do not tell about their values.
+/// What a command line's options do not say about their values.
 struct KnownValues {
-  /// Words to offer for an option that takes any text; empty: none are known. `option`: "--kernel", or of a positional
-  /// argument its name.
+  /// Words to offer for an option that takes any text; empty: none are known. `option`: "--kernel", or the name of a
+  /// positional argument.
   std::function<std::vector<std::string>(const CLI::App& command, const std::string& option)> words;
-  /// Options with a text that names no file.
+  /// Options whose text is not a file name.
   std::set<std::string, std::less<>> texts;
 };
 
-/// What may come in place of the last of `words`, which follow the program's name. A line "words", "folders", or
-/// "files" with the ends of their names (none: all files); then a line for each word, which may have a tab and a
-/// description.
+/// What may replace the last of `words`, which follow the program's name. A line "words", "folders", or "files" with
+/// the allowed endings (none: all files); then a line for each word, which may have a tab and a description.
 std::string Complete(const CLI::App& app, const std::vector<std::string>& words, const KnownValues& values);
 
-/// What completes the command lines of the program `name` in a shell ("bash", "zsh", "fish"): it runs `program complete
-/// =WORD...`, for what Complete() gives.
+/// The script that completes the command lines of the program `name` in a shell ("bash", "zsh", "fish"): it runs
+/// `program complete =WORD...` to get Complete()'s output.
 std::string CompletionScript(const std::string& name, const std::string& shell, const std::string& program);
 
 }  // namespace fa_profile::help

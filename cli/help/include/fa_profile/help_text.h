@@ -16,19 +16,19 @@ struct NumberRange {
 /// Absent: the option has no CLI::Range check.
 std::optional<NumberRange> RangeOf(const CLI::Option& option);
 
-/// The words that an option takes one of; empty: it takes others.
+/// The words that an option accepts; empty: it is not limited to a list.
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
 
-/// "FILE", "N", "REGEX": what CLI11 gives without what checks add to it.
+/// "FILE", "N", "REGEX": CLI11's type without what checks add to it.
 std::string TypeOf(const CLI::Option& option);
 
-/// "-o", "--output"; none of a positional argument.
+/// "-o", "--output"; none for a positional argument.
 std::vector<std::string> NamesOf(const CLI::Option& option);
 
 /// Whether it takes several values after one name.
 bool IsList(const CLI::Option& option);
 
-/// The main app and every command that help lists, each in front of the commands below it.
+/// The main app and every command that help lists, each before its subcommands.
 std::vector<const CLI::App*> ShownApps(const CLI::App& app);
 /// Commands and options that help lists, in its order.
 std::vector<const CLI::App*> ShownCommands(const CLI::App& app);
@@ -42,7 +42,7 @@ std::string FullName(const CLI::App& command);
 /// "gate selftest"; empty: the main app.
 std::string PathOf(const CLI::App& command);
 
-/// Help as a reader skims it: `--warmup N`, then what the option does, what it accepts and its default. CLI11 alone
+/// Help that a reader can skim: `--warmup N`, then what the option does, what it accepts and its default. CLI11 alone
 /// prints `--warmup INT:INT in [0 - 1000]=5`.
 class HelpText final : public CLI::Formatter {
  public:

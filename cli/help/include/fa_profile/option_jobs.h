@@ -8,14 +8,14 @@
 
 namespace fa_profile::help {
 
-/// Jobs of a command, a bit each: an option is for some of them.
+/// Jobs of a command, one bit each: an option is for some of them.
 using Jobs = unsigned;
 
-/// One thing that a command can be asked to do, as refusals call it.
+/// One thing that a command can do, with the words that refusals use for it.
 struct Job {
   Jobs bit = 0;
   std::string name{};     ///< "a program"
-  std::string request{};  ///< how to ask for it: "name the program after --"
+  std::string request{};  ///< how to request it: "name the program after --"
   /// Follows the name of an option that is not for this job: " has no effect on a program". Empty for the job that
   /// needs no request: then the refusal names the jobs that the option is for.
   std::string refusal{};
@@ -34,17 +34,17 @@ struct Exclusion {
   Given with;
   std::string why{};
   std::string cure = "leave one of them out";
-  Jobs jobs = ~Jobs{0};  ///< in these jobs alone
+  Jobs jobs = ~Jobs{0};  ///< only in these jobs
 };
 
-/// The options of a command with the jobs that each is for. Every refusal of an option that would have no effect
-/// follows from these rows.
+/// The options of a command with the jobs that each is for. Refusals of options without effect are derived from these
+/// rows.
 class OptionJobs {
  public:
   /// `command` outlives this.
   OptionJobs(const CLI::App& command, std::vector<Job> jobs) : command_(command), jobs_(std::move(jobs)) {}
 
-  /// Adds a row. `why`: the reason to give where the option is refused.
+  /// Adds a row. `why`: the reason given when the option is refused.
   void For(Jobs jobs, const CLI::Option* option, const std::string& why = "");
   void For(Jobs jobs, const std::vector<std::string>& options, const std::string& why = "");
   /// Adds a row for one value of an option.
@@ -68,7 +68,7 @@ class OptionJobs {
 
   bool Is(const Given& given) const;
   void RequireRows() const;
-  /// What `text` of each of these jobs is, listed.
+  /// The `text` of each of these jobs, as a list.
   std::string Listed(Jobs jobs, std::string Job::*text) const;
   std::string Instead(const Row& row, Jobs job) const;
   Error Refusal(const Row& row, const Job& job) const;

@@ -30,24 +30,24 @@ struct CollectorState {
   double spool_files = 0;
   double perfmon_conflicts = 0;
   double failed_runs = 0;
-  std::optional<double> refused_states;  ///< kept aside; absent: it has no state
-  double series_dropped = 0;             ///< summed over the pages before
+  std::optional<double> refused_states;  ///< files kept aside; absent: it has no state
+  double series_dropped = 0;             ///< summed over earlier pages
   std::map<int, std::uint64_t> http_requests;
   int http_connections = 0;
   double started = 0;  ///< Unix time
 };
 
-/// What kernels are compared with: means and shares of one recording, over all of its shapes.
+/// The reference for kernels: means and shares from one recording, over all of its shapes.
 struct Baseline {
   std::string gpu_name;
   std::string driver;
   std::string commit;
-  std::optional<double> taken;                                              ///< Unix time; absent when unknown
+  std::optional<double> taken;                                              ///< Unix time; absent if unknown
   std::map<std::pair<std::string, std::string>, double> phase_ratios;       ///< by kernel and phase
   std::map<std::pair<std::string, std::string>, double> durations_seconds;  ///< by kernel and shape bucket
 };
 
-/// The baseline that a recording gives.
+/// The baseline from a recording.
 Baseline BaselineOf(const Recording& recording, const Profile& profile);
 
 /// Present when the data are simulated.
@@ -56,7 +56,7 @@ struct SimulationInfo {
   std::string recording;
 };
 
-/// Everything that a page is made from; an absent part has no series.
+/// Everything that goes into a page; an absent part has no series.
 struct PageInput {
   const Totals* totals = nullptr;
   const HostReading* host = nullptr;
@@ -68,7 +68,7 @@ struct PageInput {
   double gauges_for = std::numeric_limits<double>::infinity();  ///< seconds; kernels idle for longer have only sums
 };
 
-/// The families of a page, in the order of the table of exported metrics. A GPU has kMaxSeriesPerGpu series at most:
+/// The families of a page, in the order of the table of exported metrics. A GPU has at most kMaxSeriesPerGpu series:
 /// stall cycles are left out first, then the other phases' counters, then histograms.
 struct Families {
   std::vector<prometheus::MetricFamily> families;
@@ -90,7 +90,7 @@ class Page {
     std::string content_encoding;  ///< "gzip" or empty
     std::shared_ptr<const std::string> bytes;
   };
-  /// By the request's Accept and Accept-Encoding headers: OpenMetrics 1.0 where it is asked for, else the text format
+  /// Chosen by the request's Accept and Accept-Encoding headers: OpenMetrics 1.0 if requested, else the text format
   /// 0.0.4.
   Body Render(const std::string& accept, const std::string& accept_encoding) const;
 
@@ -101,7 +101,7 @@ class Page {
   std::size_t series_;
   std::size_t dropped_;
   std::shared_ptr<const std::string> text_;
-  // Made when first asked for.
+  // Made on first request.
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const std::string> open_metrics_;
   mutable std::shared_ptr<const std::string> text_gzip_;
@@ -114,7 +114,7 @@ std::string ToOpenMetrics(const std::string& text);
 /// gzip, at the fastest level.
 std::string Gzip(const std::string& bytes);
 
-/// The gate's families alone (docs/metrics.md, faprof_gate_*), in Prometheus's text format 0.0.4.
+/// Only the gate's families (docs/metrics.md, faprof_gate_*), in Prometheus's text format 0.0.4.
 std::string GateTextfile(const GateState& state);
 
 }  // namespace fa_profile::prom

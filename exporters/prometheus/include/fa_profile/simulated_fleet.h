@@ -9,7 +9,7 @@
 namespace fa_profile::prom {
 
 inline constexpr int kSimulatedGpusPerHost = 8;
-/// The planted outlier: every call takes longer by this factor on this GPU of this host.
+/// The planted outlier: every call on this GPU of this host takes longer by this factor.
 inline constexpr int kOutlierHost = 1;
 inline constexpr int kOutlierGpu = 5;
 inline constexpr double kOutlierSlowdown = 1.25;
@@ -21,18 +21,18 @@ inline constexpr const char* kChangedPhase = "softmax";
 inline constexpr double kChangedSlowdown = 1.45;
 inline constexpr double kRecordingsBeforeChange = 12;
 
-/// Simulated hosts: every GPU repeats one recording again and again, with its own noise. A page is a pure function of
-/// the time, so that a restart changes nothing and no host needs memory.
+/// Simulated hosts: every GPU keeps repeating one recording, with its own noise. A page is a pure function of the time,
+/// so that a restart changes nothing and no host needs memory.
 class SimulatedFleet {
  public:
-  /// `measured`: Contribution() of a real recording (its first GPU is taken). `reading`: what a device of the kind
-  /// reads, from the recording's clocks. `interval_seconds`: between two simulated recordings of a GPU.
+  /// `measured`: Contribution() of a real recording (its first GPU is used). `reading`: what such a device reports,
+  /// from the recording's clocks. `interval_seconds`: between two simulated recordings of a GPU.
   SimulatedFleet(int hosts, Totals measured, HostReading reading, std::string recording, double interval_seconds,
                  double started);
 
   /// "sim-host-007".
   static std::string HostName(int host);
-  /// The host of this name, if there is one.
+  /// The host with this name, if there is one.
   std::optional<int> FindHost(const std::string& name) const;
 
   /// A host's page at `now`, Unix time. Throws std::out_of_range for an unknown host.

@@ -16,22 +16,22 @@
 
 namespace fa_profile::serve {
 
-/// The baseline that a recording file is. Throws Error.
+/// The baseline from a recording file. Throws Error.
 prom::Baseline LoadBaseline(const std::string& path);
 
-/// What `serve` does between requests: collects from its sources, and makes the page that the next scrapes get.
-/// Collect() is called from one thread; Answer() from any.
+/// The work of `serve` between requests: collects from its sources, and makes the page for the next scrapes. Collect()
+/// is called from one thread; Answer() from any.
 class Exporter {
  public:
-  /// Reads the baseline. `sources`: collected in this order. `sums`: what they add to. `bundled_recording`: path of the
+  /// Reads the baseline. `sources`: collected in this order. `sums`: where they add. `bundled_recording`: path of the
   /// recording that simulated hosts repeat. Throws Error when an option cannot be honoured.
   Exporter(const ServeOptions& options, std::vector<Source> sources, Ledger sums,
            const std::function<std::string()>& bundled_recording);
 
-  /// One collection. A source that fails is on the page and in the log, and takes nothing else away.
+  /// One collection. A source that fails is reported on the page and in the log, and affects nothing else.
   void Collect();
 
-  /// `cancelled`: asked by sources between two steps.
+  /// `cancelled`: called by sources between two steps.
   void set_cancelled(std::function<bool()> cancelled) { collection_.cancelled = std::move(cancelled); }
 
   web::WebReply Answer(const web::WebRequest& request) const;
@@ -42,7 +42,7 @@ class Exporter {
   void set_address(std::string address) { address_ = std::move(address); }
 
  private:
-  using Clock = std::chrono::steady_clock;  // one that is not set: ages and waits survive a jump of the time of day
+  using Clock = std::chrono::steady_clock;  // never set by users: ages and waits survive a jump of the time of day
 
   void AgeSums();
   void CollectFrom(const Source& source);

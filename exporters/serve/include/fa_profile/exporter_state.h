@@ -11,8 +11,8 @@
 
 namespace fa_profile::serve {
 
-/// What survives the exporter's end: its totals, and which recordings are in them. One file, replaced by rename, so
-/// that it is always whole: a recording is both counted and known, or neither.
+/// What survives the exporter's end: its totals, and which recordings they include. One file, replaced by rename, so
+/// that it is always complete: a recording is both counted and known, or neither.
 struct ExporterState {
   Totals totals;
   Totals held;                      ///< kernels whose sums the page shows instead: PageHistory
@@ -39,15 +39,15 @@ class StateFolder {
   /// Makes the folder. Throws Error when it cannot, and when another exporter has locked it.
   explicit StateFolder(const std::string& folder);
 
-  /// The state as last saved; empty when there is none. A file that is damaged, or has a number that cannot be, is
-  /// renamed and logged: the counters then start from zero, as after any reset. Throws Error for a file that cannot be
-  /// read or is a newer version's.
+  /// The last saved state; empty if there is none. A file that is damaged, or has an impossible number, is renamed and
+  /// logged: the counters then start from zero, as after any reset. Throws Error for a file that cannot be read or
+  /// comes from a newer version.
   ExporterState Load() const;
 
-  /// How many files Load() has renamed, ever, that are still there.
+  /// How many of the files that Load() ever renamed still exist.
   int CountRefused() const;
 
-  /// Durable when it returns. Throws StateError; the old state is then still there.
+  /// Durable when it returns. Throws StateError; the old state then still exists.
   void Save(const ExporterState& state);
 
  private:

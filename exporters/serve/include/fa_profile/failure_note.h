@@ -11,7 +11,7 @@ namespace fa_profile::serve {
 /// run's own error.
 void LeaveFailureNote(const std::string& spool, const Error& error) noexcept;
 
-/// A name in the spool that no other run has: host, time and process.
+/// A name in the spool unique to this run: host, time and process.
 std::string SpoolName(const char* suffix);
 
 }  // namespace fa_profile::serve

@@ -12,17 +12,17 @@ namespace fa_profile::serve {
 /// fall back to its old value. Used from one thread.
 class Ledger {
  public:
-  /// Keeps the sums in memory alone.
+  /// Keeps the sums only in memory.
   Ledger() = default;
-  /// Keeps them in this folder, and begins with what was saved there. Throws Error: StateFolder().
+  /// Keeps them in this folder, starting with what was saved there. Throws Error: StateFolder().
   explicit Ledger(const std::string& folder);
 
   const ExporterState& state() const { return state_; }
   bool has_folder() const { return folder_.has_value(); }
-  /// False after a save that failed, until Age() can save. A source reads nothing meanwhile: it would read it again and
+  /// False after a failed save, until Age() can save. Sources read nothing meanwhile: they would read it again and
   /// again.
   bool can_save() const { return can_save_; }
-  /// StateFolder::CountRefused(), when the ledger was opened; absent without a folder.
+  /// StateFolder::CountRefused() when the ledger was opened; absent without a folder.
   std::optional<double> refused_states() const { return refused_; }
 
   /// Replaces the state. Throws StateError; the old state then stays.

@@ -9,12 +9,12 @@ namespace fa_profile::serve {
 /// A group of metrics in a Pushgateway.
 class PushGroup {
  public:
-  /// `gateway`: "http://HOST:PORT", which may hold a user and a password. `grouping`: labels besides the job,
+  /// `gateway`: "http://HOST:PORT", optionally with a user and a password. `grouping`: labels in addition to the job,
   /// "name=value". Throws Error for an address, a job or a label that cannot be used. No message shows the password.
   PushGroup(const std::string& gateway, const std::string& job, const std::vector<std::string>& grouping);
 
-  /// Puts `text`, in Prometheus's text format, in place of everything that the group had. Throws Error unless the
-  /// gateway took it.
+  /// Replaces everything in the group with `text`, in Prometheus's text format. Throws Error unless the gateway
+  /// accepted it.
   void Replace(const std::string& text) const { Send("PUT", text); }
   void Delete() const { Send("DELETE", ""); }
 

@@ -8,8 +8,8 @@
 
 namespace fa_profile::serve {
 
-/// Serves metrics until SIGTERM or SIGINT, and logs to stderr. `read_gpus`: as SourcesOf() takes it;
-/// `bundled_recording`: as Exporter does. Throws Error when it cannot start.
+/// Serves metrics until SIGTERM or SIGINT, and logs to stderr. `read_gpus`: see SourcesOf(); `bundled_recording`: see
+/// Exporter. Throws Error when it cannot start.
 void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
            const std::function<std::string()>& bundled_recording);
 

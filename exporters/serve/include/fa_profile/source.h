@@ -11,19 +11,19 @@
 
 namespace fa_profile::serve {
 
-/// What sources fill, one after the other, in one thread. It lasts as long as the exporter.
+/// Filled by the sources, one after the other, in one thread. It lasts as long as the exporter.
 class Collection {
  public:
   explicit Collection(Ledger ledger) : sums(std::move(ledger)) {}
 
-  Ledger sums;                      ///< what sources add up
+  Ledger sums;                      ///< sums to which sources add
   HostReading host;                 ///< the GPUs; not on the page while host.nvml is false
   prom::CollectorState own;         ///< the exporter's own metrics
-  std::function<bool()> cancelled;  ///< the program shall end: asked between two steps; empty: never
+  std::function<bool()> cancelled;  ///< whether the program should end, checked between two steps; empty: never
 
-  /// How a source, or a part of it, does: `faprof_exporter_up`. Changes are logged, not every collection.
+  /// State of a source, or of part of it: `faprof_exporter_up`. Changes are logged, not every collection.
   void Works(const std::string& name);
-  /// Something of it could not be read and is tried again. The server stays ready.
+  /// Something in it could not be read and will be retried. The server stays ready.
   void Lacks(const std::string& name, const std::string& why);
   /// It cannot be read. The server is not ready.
   void Fails(const std::string& name, const std::string& why);
@@ -37,15 +37,15 @@ class Collection {
   std::map<std::string, std::string> failing_;  // name -> why
 };
 
-/// What serve reads: a file of this folder, and a row of SourcesOf().
+/// Something that serve reads: a file in this folder, and a row in SourcesOf().
 struct Source {
-  std::string name;  ///< label of its metrics, and in front of its errors: "spool"
-  /// Adds what is new to the collection. Returns what could not be read and is tried again; empty: nothing. Throws
-  /// Error when the source cannot be read: the page then shows what was collected before, and the server is not ready.
+  std::string name;  ///< label of its metrics, and prefix of its errors: "spool"
+  /// Adds what is new to the collection. Returns what could not be read and will be retried; empty: nothing. Throws
+  /// Error if the source cannot be read: the page then shows what was collected before, and the server is not ready.
   std::function<std::string(Collection&)> collect;
 };
 
-/// An error in one line, for logs: the hint after what is wrong.
+/// An error in one line, for logs: the hint follows the message.
 std::string InOneLine(const Error& error);
 
 }  // namespace fa_profile::serve

@@ -8,8 +8,8 @@
 
 namespace fa_profile::serve {
 
-/// The sources that the options ask for, in the order in which they are collected. `read_gpus`: reads this host's GPUs,
-/// called in a separate thread; empty with options.nvml off. Throws Error when an option cannot be honoured.
+/// The sources selected by the options, in the order of collection. `read_gpus`: reads this host's GPUs, called in a
+/// separate thread; empty with options.nvml off. Throws Error when an option cannot be honoured.
 std::vector<Source> SourcesOf(const ServeOptions& options, std::function<HostReading()> read_gpus);
 
 /// This host's GPUs: source "nvml", and "gpm" for what only newer GPUs have.

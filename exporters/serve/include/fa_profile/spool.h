@@ -10,16 +10,16 @@
 
 namespace fa_profile::serve {
 
-/// A file cannot be read now, and the reason is not the file.
+/// A file cannot be read now, for a reason that is not the file's.
 class NotNow : public Error {
  public:
   using Error::Error;
 };
 
 struct SpoolLimits {
-  std::uintmax_t most_bytes = 0;  ///< of a file; larger ones are bad
-  int keep = 0;                   ///< files that done/ and bad/ each hold at most
-  std::uintmax_t keep_bytes = 0;  ///< their bytes at most
+  std::uintmax_t most_bytes = 0;  ///< per file; larger ones are bad
+  int keep = 0;                   ///< most files in done/ and in bad/
+  std::uintmax_t keep_bytes = 0;  ///< most bytes in each
 };
 
 /// A folder into which runs put recordings by rename, and from which one exporter counts them. Counted files go to
@@ -34,24 +34,24 @@ class Spool {
     std::vector<std::string> recordings;  ///< names of *.fap, oldest first
     std::vector<std::string> failures;    ///< names of *.failure, oldest first
   };
-  /// Throws Error when the folder cannot be read or written, or is another exporter's, now.
+  /// Throws Error if the folder cannot be read or written, or now belongs to another exporter.
   Listing List();
 
-  /// Throws Error unless the files are this exporter's to count: its lock may have been deleted.
+  /// Throws Error unless this exporter may count the files: its lock may have been deleted.
   void RequireOwned() { lock_.Hold(); }
 
-  /// Opens a regular file of the folder for reading. Throws NotNow when it may be readable later (permissions, no
-  /// descriptors, gone), Error when it never will be.
+  /// Opens a regular file in the folder for reading. Throws NotNow if it may be readable later (permissions, no
+  /// descriptors, gone), Error if it never will be.
   Descriptor Open(const std::string& name) const;
 
-  /// Identifies the file that has this name now; another file under the name has another identity. Empty when there is
+  /// Identifies the file that now has this name; another file with that name has another identity. Empty if there is
   /// none.
   std::string Identity(const std::string& name) const;
 
   /// Moves a file into the folder done/ or bad/ (links are not followed). Throws Error when it cannot.
   void MoveTo(const std::string& subfolder, const std::string& name) const;
 
-  /// Deletes the oldest files of done/ and bad/ that are beyond the limits.
+  /// Deletes the oldest files in done/ and bad/ beyond the limits.
   void Prune() const;
 
  private:

@@ -12,12 +12,12 @@ struct MetricsText {
   std::size_t series = 0;
 };
 
-/// What the recordings add up to. A recording that is given twice counts once, as it does for `serve`, and a notice
-/// reports it. `baseline`: a recording; empty: none. Throws Error when one of them cannot be read.
+/// The sum of the recordings. A recording given twice counts once, as with `serve`, and a notice reports it.
+/// `baseline`: a recording; empty: none. Throws Error when one of them cannot be read.
 MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline);
 
-/// Writes a file for node_exporter's textfile collector, whole or not at all. Throws Error: it does not end in .prom,
-/// it cannot be written.
+/// Writes a file for node_exporter's textfile collector, completely or not at all. Throws Error: it does not end in
+/// .prom, it cannot be written.
 void WriteTextfile(const std::string& path, const MetricsText& metrics);
 
 }  // namespace fa_profile::serve

@@ -23,21 +23,21 @@ struct WebReply {
   std::shared_ptr<const std::string> body;  ///< shared, never copied per client; null is an empty one
 };
 
-/// A reply that is short and text.
+/// A short text reply.
 WebReply TextReply(int status, std::string text, std::string content_type = WebReply{}.content_type);
 
 struct WebOptions {
-  std::string address = "127.0.0.1";  ///< a name or number, "[::1]" too; empty listens on every interface
+  std::string address = "127.0.0.1";  ///< a name or number, also "[::1]"; empty listens on every interface
   std::uint16_t port = 9407;          ///< 0: any free one
   std::string web_config;     ///< path of a web config file (docs/web-config.md); empty: plain HTTP for everyone
-  int max_connections = 256;  ///< at least 1, as all of these
+  int max_connections = 256;  ///< at least 1, like all of these
   int timeout_seconds = 10;   ///< for a whole request to arrive, and for its whole reply to be taken
   std::size_t max_request_bytes = 16 * std::size_t{1024};  ///< request line and headers together; bodies are refused
   int threads = 2;
 };
 
 struct WebCounts {
-  /// Replies by status, without those to input that is not a request (garbage, headers over the limit): libmicrohttpd
+  /// Replies by status, except those to input that is not a request (garbage, headers over the limit): libmicrohttpd
   /// answers it with 4xx and closes the connection.
   std::map<int, std::uint64_t> by_status;
   int connections = 0;  ///< open now
@@ -55,9 +55,9 @@ struct WebCounts {
 ///   std::cout << "port " << server.port() << '\n';
 class WebServer {
  public:
-  /// Called from several threads at once, for GET and HEAD; other methods get 405, those with a body 413, and
-  /// 400 where the end of the request or its host is ambiguous. An exception is logged and answered
-  /// with 500. No lock is held while a client takes the body.
+  /// Called from several threads at once, for GET and HEAD; other methods get 405, those with a body 413, and 400 if
+  /// the end of the request or its host is ambiguous. An exception is logged and answered with 500. No lock is held
+  /// while a client takes the body.
   using Handler = std::function<WebReply(const WebRequest&)>;
 
   /// Listens when it returns. Throws Error: the address is in use or not this machine's, no permission, a web config
@@ -67,8 +67,8 @@ class WebServer {
   WebServer(const WebServer&) = delete;
   WebServer& operator=(const WebServer&) = delete;
 
-  /// Closes the port at once, finishes open requests for at most `timeout_seconds`, then closes. Harmless
-  /// when repeated; not for a handler to call.
+  /// Closes the port at once, finishes open requests within `timeout_seconds`, then closes. May be called again;
+  /// handlers must not call it.
   void Stop();
 
   std::uint16_t port() const;

@@ -13,17 +13,16 @@
 
 namespace fa_profile::analyze {
 
-/// Derives everything a report shows. Pure: the same recording gives the same profile, on any machine.
+/// Derives everything that a report shows. Pure: the same recording gives the same profile, on any machine.
 ///
-/// One entry per case for the whole call, then one per part where the call has several. A case that was only verified
-/// or timed has an entry too. Ranges of one case that share a part (kernel replay of a program) are entries "name",
-/// "name #2", ...
-/// A kernel that was verified and is not correct gets no timing, and no metric in seconds or per second: its speed is
-/// not a result. Metrics that could not be derived are absent.
+/// One entry per case for the whole call, then one per part if the call has several. A case that was only verified or
+/// timed also has an entry. Ranges of one case that share a part (kernel replay of a program) are entries "name", "name
+/// #2", ... A kernel that was verified and is not correct gets no timing, and no metric in seconds or per second: its
+/// speed is not a result. Metrics that could not be derived are absent.
 ///
-/// `source` says where phases come from, `map` which instructions are which phase: PhaseSource::kBest takes the map,
-/// else phase functions, else what it infers from the machine code, else opcode classes. Where more than a twentieth of
-/// a kernel's time belongs to no phase, and where rules of `map` overlap, a DataLoss reports it.
+/// `source` says where phases come from, `map` assigns instructions to phases: PhaseSource::kBest uses the map, else
+/// phase functions, else what it infers from the machine code, else opcode classes. A DataLoss reports when more than a
+/// twentieth of a kernel's time belongs to no phase, and when rules of `map` overlap.
 Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map = std::nullopt,
                 PhaseSource source = PhaseSource::kBest);
 
@@ -38,7 +37,8 @@ std::vector<std::string> MetricsForAnalysis();
 ///   const ProfileDiff diff = Diff(before, Analyze(store::RecordingReader("b.fap").Load()));
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
 
-/// Sets recordings of one program side by side: names of their files and profiles, one or more, each with a `program`.
+/// Puts recordings of one program next to each other: names of their files and profiles, one or more, each with a
+/// `program`.
 RankReport JoinRanks(const std::vector<std::pair<std::string, Profile>>& profiles);
 
 }  // namespace fa_profile::analyze

@@ -10,11 +10,11 @@
 
 namespace fa_profile::analyze {
 
-/// The phases of the self-test's kernels, alpha, beta, gamma and sync: each the function of its name.
+/// The phases of the self-test's kernels, alpha, beta, gamma and sync: each is the function of that name.
 PhaseMap SelftestPhases();
 
-/// Holds each truth against what was measured for the entry's case: the recording's counts per instruction and
-/// counters, and the entry's own launch, and phases (which Analyze() finds with SelftestPhases()). In the order of
+/// Checks each truth against the measurements for the entry's case: the recording's counts per instruction and
+/// counters, and the entry's own launch and phases (which Analyze() finds with SelftestPhases()). In the order of
 /// `truths`. What was not measured fails, unless the recording says that the chip lacks the metric.
 ///
 /// Shares: "time_share" is the phase catalogue's phase_time_ratio; "warp_time_share" is the part of all samples that
@@ -23,7 +23,7 @@ PhaseMap SelftestPhases();
 std::vector<TruthCheck> CheckTruths(const Recording& recording, const ProfileEntry& entry,
                                     const std::vector<Truth>& truths);
 
-/// Counters that are known to lie (docs/measuring.md), each held against an honest one where its kernel was measured.
+/// Counters known to lie (docs/measuring.md), each compared with an honest one if its kernel was measured.
 std::vector<KnownLie> CheckKnownLies(const Recording& recording);
 
 /// CUPTI metric names that CheckKnownLies() reads.

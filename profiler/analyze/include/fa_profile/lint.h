@@ -14,9 +14,9 @@
 
 namespace fa_profile::analyze {
 
-/// A kernel as its cubin has it.
+/// A kernel as found in its cubin.
 struct KernelCode {
-  std::string file;          ///< for the result alone
+  std::string file;          ///< only for the result
   std::string architecture;  ///< "sm_90a"
   int sm = 0;                ///< 90
   bool has_line_information = false;
@@ -32,33 +32,33 @@ struct KernelCode {
 };
 
 struct LintOptions {
-  std::optional<int> threads;  ///< of a block; absent: what the kernel was compiled for at most
-  std::optional<std::int64_t> dynamic_shared_memory_bytes;  ///< of a block; absent: none, if the code allows that
-  std::optional<PhaseMap> phase_map;                        ///< of PhaseSource::kMap and kBest
+  std::optional<int> threads;  ///< per block; absent: the most that the kernel was compiled for
+  std::optional<std::int64_t> dynamic_shared_memory_bytes;  ///< per block; absent: none, if the code allows that
+  std::optional<PhaseMap> phase_map;                        ///< for PhaseSource::kMap and kBest
   PhaseSource phase_source = PhaseSource::kBest;
 };
 
 /// What can be said about a kernel without running it. Pure.
 ///
 /// Spills differ from arrays in three habits of ptxas, which hold for sm_75 to sm_120: the last reload of a spilled
-/// register is a "last use" load (LDL.LU), spill slots lie above all arrays of the stack frame, and an array whose
-/// indices are all constant is in registers. So what accesses the frame at a constant offset, at or above the lowest
-/// offset that LDL.LU loads from, is spilling; and where the code computes no address in the frame, so is each store
-/// and load of bytes that are both stored and loaded.
+/// register is a "last use" load (LDL.LU), spill slots are above all arrays of the stack frame, and an array whose
+/// indices are all constant is in registers. So accesses to the frame at a constant offset, at or above the lowest
+/// offset that LDL.LU loads from, are spills; and if the code computes no address in the frame, so is each store and
+/// load of bytes that are both stored and loaded.
 ///
-/// Where control flow is not known (KernelLint::unknown_branches), findings that need loops are left out.
+/// If control flow is not known (KernelLint::unknown_branches), findings that need loops are left out.
 KernelLint Lint(const KernelCode& kernel, const LintOptions& options = {});
 
-/// Lint's findings, in the order in which a kernel's are listed. Their texts are the Markdown files of
+/// Lint's findings, in the order in which a kernel's are listed. Their texts are the Markdown files in
 /// profiler/analyze/findings/lint/.
 const std::vector<FindingRule>& LintRules();
 
 /// The row with this id. Throws Error, with near matches or the command that has it, for any other.
 const FindingRule& RequireLintFinding(std::string_view id);
 
-/// What an SM of a compute capability (90: 9.0) can hold, in the fields of Device that occupancy depends on; the SMs of
-/// the GPU are set to 1. Nothing for one that is not known. CUDA C++ Programming Guide, technical specifications per
-/// compute capability; CUDA 13's cuda_occupancy.h says the same.
+/// What an SM of a compute capability (90: 9.0) can hold, in the fields of Device that occupancy depends on; the number
+/// of SMs is set to 1. Nothing for an unknown one. CUDA C++ Programming Guide, technical specifications per compute
+/// capability; CUDA 13's cuda_occupancy.h agrees.
 std::optional<Device> SmLimits(int sm);
 
 }  // namespace fa_profile::analyze

@@ -11,14 +11,14 @@
 
 namespace fa_profile::analyze {
 
-/// The instructions of an entry's kernels with phases and what was measured of them: a listing for each function, in
-/// the recording's order. Phases are those of AnalyzePhases(), so the samples of a phase add up to its share of the
-/// warps' time; where the call has several kernels each has the phases of its code.
+/// The instructions of an entry's kernels with phases and measurements: a listing for each function, in the recording's
+/// order. Phases are those of AnalyzePhases(), so the samples of a phase add up to its share of warp time; if the call
+/// has several kernels each has the phases of its code.
 ///
-/// An entry whose code is not in the recording has one listing, which says why. A part of a call that was measured as
-/// a whole has none: its code is listed with the call.
+/// An entry whose code is not in the recording has one listing, which says why. A part of a call that was measured as a
+/// whole has none: its code is listed with the call.
 ///
-/// Reads of `entry`: kernel, shape, case_id, part.
+/// Fields read from `entry`: kernel, shape, case_id, part.
 std::vector<InstructionListing> ListInstructions(const Recording& recording, const ProfileEntry& entry,
                                                  const std::optional<PhaseMap>& map = std::nullopt,
                                                  PhaseSource source = PhaseSource::kBest);

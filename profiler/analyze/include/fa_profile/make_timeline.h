@@ -11,15 +11,15 @@
 
 namespace fa_profile::analyze {
 
-/// What the recording knows of the order of things on its GPU, and where GPU time went.
+/// The order of events on the recording's GPU, as far as it is known, and where GPU time went.
 ///
-/// Recorded launches are slices of their stream with their recorded durations, phases of sampled kernels nested in
-/// them: a phase has the length of its share of the samples, and its place is not measured. A recording of calls (the
-/// ladder) holds one call of each case, taken minutes apart: the time between calls is cut, and each slice tells its
-/// recorded start. A recording of a watched program holds one launch of each class; nothing is cut.
+/// Recorded launches are slices of their stream with their recorded durations, with the phases of sampled kernels
+/// nested in them: a phase's length is its share of the samples, and its position is not measured. A recording of calls
+/// (the ladder) holds one call of each case, taken minutes apart: the time between calls is cut, and each slice states
+/// its recorded start. A recording of a watched program holds one launch of each class; nothing is cut.
 ///
-/// What has durations and no recorded start is laid end to end on tracks named so: calls without launches, and all
-/// the time of a program, by what launched it and by NVTX range.
+/// Items with a duration but no recorded start are laid end to end on tracks named accordingly: calls without launches,
+/// and all the time of a program, by what launched it and by NVTX range.
 ///
 /// Arguments are those of WeighGpuTime().
 Timeline MakeTimeline(const Recording& recording, const Profile& profile,

@@ -10,7 +10,7 @@ namespace fa_profile {
 /// size cannot be read. Allocates nothing.
 std::optional<std::int64_t> AddressSpaceLeft() noexcept;
 
-/// Address space, without memory, that is kept for the time when a process limits itself. One thread at a time.
+/// Address space, without memory, that is kept for when a process limits itself. One thread at a time.
 class AddressSpaceReserve {
  public:
   AddressSpaceReserve() = default;
@@ -18,7 +18,7 @@ class AddressSpaceReserve {
   AddressSpaceReserve(const AddressSpaceReserve&) = delete;
   AddressSpaceReserve& operator=(const AddressSpaceReserve&) = delete;
 
-  /// Once. Nothing is kept where the process is limited already.
+  /// Once. Keeps nothing if the process is already limited.
   void Take(std::size_t bytes) noexcept;
   void Release() noexcept;
 

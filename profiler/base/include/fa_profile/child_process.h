@@ -17,36 +17,37 @@ namespace fa_profile {
 /// Whether this is a file that the user may execute.
 bool IsProgram(const std::string& path);
 
-/// Starts `program` (a path, or a name that PATH finds) with `arguments`, argv[0] first, and this process's
-/// environment and streams. Throws Error when it cannot be started: whatever exit code it gives later is its own.
+/// Starts `program` (a path, or a name found on PATH) with `arguments`, argv[0] first, and this process's environment
+/// and streams. Throws Error if it cannot be started: any later exit code is its own.
 pid_t StartChild(const std::string& program, const std::vector<std::string>& arguments);
 
-/// A write beyond the limit of file sizes becomes an error (EFBIG) of this process, which would be killed otherwise. A
-/// child that starts later has the signal as this process had it before.
+/// A write beyond the file size limit becomes an error (EFBIG) in this process, which would be killed otherwise.
+/// Children started later get the signal's previous action.
 void IgnoreFileSizeSignal();
 
-/// Waits for the end of a child that StartChild() gave; its status as waitpid() gives it.
+/// Waits for the end of a child from StartChild(); returns its status, as from waitpid().
 int WaitForChild(pid_t child);
 
-/// What a child that was run to its end wrote to stdout, the first MiB of it, and its status as waitpid() gives it.
+/// The stdout of a child that was run to its end, the first MiB of it, and its status, as from waitpid().
 struct ChildOutput {
   std::string text;
   int status = 0;
 };
 
-/// Runs a child to its end. Throws Error like StartChild(). `stdin_descriptor`: a file that it reads as its stdin; -1:
-/// this process's.
+/// Runs a child to its end. Throws Error like StartChild(). `stdin_descriptor`: a file for its stdin; -1: this
+/// process's.
 ChildOutput CaptureChild(const std::string& program, const std::vector<std::string>& arguments,
                          int stdin_descriptor = -1);
 
-/// What a child may use up before it is ended.
+/// What a child may use before it is ended.
 struct ChildLimits {
   double seconds = 120.0;
   const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal's handler: end it now; nullptr: never
-  std::size_t output = 1 << 20;                    ///< bytes that are kept of each stream: the last ones
-  std::string folder{};                            ///< it runs there; empty: in this process's working folder
-  std::function<bool()> cancelled{};               ///< asked many times a second; true: end it now; empty: never
-  bool ends_with_thread = false;  ///< it is killed when the calling thread ends, as when a signal ends this process
+  std::size_t output = 1 << 20;                    ///< bytes kept of each stream: the last ones
+  std::string folder{};                            ///< its working folder; empty: this process's
+  std::function<bool()> cancelled{};               ///< called many times a second; true: end it now; empty: never
+  bool ends_with_thread = false;  ///< it is killed when the calling thread ends, for example when a signal ends this
+                                  ///< process
 };
 
 /// How a child of RunChildGroup() ended.
@@ -56,7 +57,7 @@ struct ChildEnd {
   int status = 0;   ///< as waitpid() gives it
   bool timed_out = false;
   bool interrupted = false;  ///< or cancelled
-  double seconds = 0.0;      ///< it ran
+  double seconds = 0.0;      ///< how long it ran
 };
 
 /// Runs a child that may not end, in a separate process group. The group is killed when a limit is reached or when the
@@ -65,8 +66,8 @@ struct ChildEnd {
 ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string>& arguments,
                        const ChildLimits& limits);
 
-/// A child that answers messages, in a separate process group that ends with this object. Its stdin is empty, and
-/// what it prints is kept. Any code in it may send a message: a message is a claim.
+/// A child that answers messages, in a separate process group that ends with this object. Its stdin is empty, and its
+/// output is kept. Any code in it may send a message: a message is only a claim.
 class ChildSession {
  public:
   static constexpr int kChannel = 3;     ///< the child's descriptor for messages, a SOCK_SEQPACKET socket

@@ -16,30 +16,31 @@
 
 namespace fa_profile {
 
-/// When a file counts as complete. Times are from the last event, or from the last look that found a difference.
+/// When a file counts as complete. Times start at the last event, or at the last check that found a difference.
 struct FileWatchOptions {
   std::chrono::milliseconds quiet{100};  ///< its writer closed it, or it was renamed to its name
-  std::chrono::milliseconds open{5000};  ///< its writer has it open: an event of the end may be missing
-  std::chrono::milliseconds gone{1000};  ///< it is not there: linkers remove what they write anew
-  std::chrono::milliseconds look{2000};  ///< between two looks where the system reports no events: network file systems
-  bool inotify = true;                   ///< false: look alone
+  std::chrono::milliseconds open{5000};  ///< its writer has it open: the final event may be missing
+  std::chrono::milliseconds gone{1000};  ///< it does not exist: linkers remove a file before they rewrite it
+  std::chrono::milliseconds look{2000};  ///< between two checks where the system reports no events: network file
+                                         ///< systems
+  bool inotify = true;                   ///< false: only checks
 };
 
 enum class FileEvent { kChanged, kGone, kStopped };
 
-/// Waits until a file has been replaced or written anew and is complete. Many writes in a row are one change. It
-/// follows symbolic links, in the file's name and in its folders, and notices when one leads elsewhere. It sleeps until
-/// the system reports an event (inotify).
+/// Waits until a file has been replaced or rewritten and is complete. Many writes in a row are one change. It follows
+/// symbolic links, in the file's name and in its folders, and notices when one changes its target. It sleeps until the
+/// system reports an event (inotify).
 class FileWatch {
  public:
   /// From now on. A file that is missing may come later.
   explicit FileWatch(const std::string& path, FileWatchOptions options = {});
 
-  /// Waits for the next change, also one since the last call: kChanged when there is another file, complete; kGone once
-  /// when there is none; kStopped while `stop` can be read.
+  /// Waits for the next change, including one since the last call: kChanged if there is a new, complete file; kGone
+  /// once if there is none; kStopped while `stop` can be read.
   FileEvent Wait(int stop);
 
-  /// Whether the file is another than Wait() reported last, perhaps not complete yet. Does not wait.
+  /// Whether the file differs from the one that Wait() reported last, even if not complete yet. Does not wait.
   bool Differs();
 
  private:
@@ -70,7 +71,7 @@ class FileWatch {
   Descriptor events_;
   std::map<int, Folder> folders_;  // by inotify's number
   bool looks_ = true;              // the system may report nothing
-  bool moved_ = false;             // a folder or a link of the path may be another
+  bool moved_ = false;             // a folder or a link in the path may have changed
   Writer writer_ = Writer::kUnknown;
   std::optional<Identity> known_;  // what was reported
   std::optional<Identity> seen_;

@@ -8,14 +8,14 @@
 
 namespace fa_profile {
 
-/// A folder for new files alone: nothing that was there before is written over or followed.
+/// A folder only for new files: nothing that was there before is overwritten or followed.
 class NewFolder {
  public:
   /// Makes the folder, or takes an empty one. Throws Error that names the path: not a folder, not empty, cannot be
   /// made.
   explicit NewFolder(std::string path);
 
-  /// A new file of this name, which must name no folder. Throws Error: there is one, the disk is full.
+  /// A new file with this name, which must not contain a folder. Throws Error: it exists, the disk is full.
   void Write(const std::string& name, std::string_view content) const;
 
  private:
@@ -23,8 +23,8 @@ class NewFolder {
   Descriptor folder_;
 };
 
-/// A folder that others see only when it is whole: it is made at its place under another name, and removed if it is
-/// not put in place.
+/// A folder that others see only when it is complete: it is made next to its place under another name, and removed if
+/// it is not put in place.
 class FolderBeside {
  public:
   /// `wanted`: does not exist, or is an empty folder that is not the current one. Throws Error that names it.
@@ -33,7 +33,7 @@ class FolderBeside {
   FolderBeside(const FolderBeside&) = delete;
   FolderBeside& operator=(const FolderBeside&) = delete;
 
-  /// Where it is until then.
+  /// Its location until then.
   const std::string& path() const { return path_; }
   /// The last part of its place, which is its name.
   std::string name() const { return wanted_.filename().string(); }

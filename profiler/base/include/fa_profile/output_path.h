@@ -6,7 +6,7 @@
 
 namespace fa_profile {
 
-/// Of the folder of an output: it must be there, or is made later, with those above it.
+/// For the folder of an output: it must exist, or is made later, with its parents.
 enum class OutputFolder { kIsThere, kIsMade };
 
 /// Throws Error with the cure unless a file can be written at `path`: it is "-", a directory or a link to itself, its
@@ -19,14 +19,14 @@ struct OutputFile {
   std::string path;
 };
 
-/// CheckOutputPath() of each. Throws Error also when two are the same file, or one is of `inputs`.
+/// CheckOutputPath() for each. Also throws Error if two are the same file, or one is among `inputs`.
 void CheckOutputFiles(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs = {});
 
-/// The same of reports, which replace what is there. Throws Error also when that is a database (a recording, a history
+/// The same for reports, which replace existing files. Also throws Error if that is a database (a recording, a history
 /// of the gate), a program or a library.
 void CheckReportFiles(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs = {});
 
-/// `text` as one word of a command line for a shell; in quotes only where it needs them.
+/// `text` as one word of a shell command line; quoted only if necessary.
 std::string ShellWord(std::string_view text);
 
 }  // namespace fa_profile

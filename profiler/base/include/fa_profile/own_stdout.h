@@ -7,12 +7,12 @@
 namespace fa_profile {
 
 /// Keeps stdout for this program's own results while foreign code runs in this process: until the end of this object,
-/// what anything writes to stdout goes to stderr. Child processes do not inherit the kept stdout.
+/// everything written to stdout goes to stderr. Child processes do not inherit the kept stdout.
 class OwnStdout {
  public:
   /// Throws Error.
   OwnStdout();
-  /// Gives stdout back.
+  /// Restores stdout.
   ~OwnStdout();
   OwnStdout(const OwnStdout&) = delete;
   OwnStdout& operator=(const OwnStdout&) = delete;

@@ -4,7 +4,8 @@
 
 namespace fa_profile {
 
-/// A folder for this user alone, under the system's folder for temporary files (TMPDIR). It goes with what is in it.
+/// A folder for this user only, under the system's folder for temporary files (TMPDIR). It is removed with its
+/// contents.
 class PrivateFolder {
  public:
   /// Throws Error when none can be made.

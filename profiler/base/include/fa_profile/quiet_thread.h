@@ -8,7 +8,7 @@
 
 namespace fa_profile {
 
-/// A thread that takes no signal: in another's program signals are for the program's threads.
+/// A thread that takes no signals: inside another program they are for the program's threads.
 template <typename Body>
 std::thread StartQuietThread(Body&& body) {
   sigset_t all;

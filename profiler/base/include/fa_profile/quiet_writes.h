@@ -4,9 +4,8 @@
 
 namespace fa_profile {
 
-/// While it lives, a write of this thread that fails is an error of that call alone: beyond RLIMIT_FSIZE it sends no
-/// SIGXFSZ, and to a pipe without a reader no SIGPIPE. For our own writes on threads of another's program. Keeps
-/// errno.
+/// While it exists, a failed write of this thread is only an error of that call: beyond RLIMIT_FSIZE it sends no
+/// SIGXFSZ, and to a pipe without a reader no SIGPIPE. For our own writes on another program's threads. Keeps errno.
 class QuietWrites {
  public:
   QuietWrites() noexcept;
@@ -15,7 +14,7 @@ class QuietWrites {
   QuietWrites& operator=(const QuietWrites&) = delete;
 
  private:
-  sigset_t ours_;  // blocked here; one that was pending before is the program's
+  sigset_t ours_;  // blocked here; one pending before that is the program's
   sigset_t before_;
 };
 

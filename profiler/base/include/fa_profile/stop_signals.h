@@ -6,8 +6,8 @@
 
 namespace fa_profile {
 
-/// While it exists, SIGINT, SIGTERM and SIGHUP ask for the end instead of ending the process; one that the process
-/// ignored before is ignored still (nohup). One object at a time.
+/// While it exists, SIGINT, SIGTERM and SIGHUP request the end instead of ending the process; one that the process
+/// ignored before stays ignored (nohup). One object at a time.
 class StopSignals {
  public:
   /// Throws Error.
@@ -16,9 +16,9 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// Whether one came; set by the signal's handler.
+  /// Whether one arrived; set by the signal's handler.
   const std::atomic<bool>& came() const;
-  /// Can be read once one came: for poll().
+  /// Becomes readable once one arrived: for poll().
   int descriptor() const;
 
  private:

@@ -21,10 +21,11 @@ std::string EscapeUnsafe(std::string_view json);
 /// UTF-8 become U+FFFD.
 std::string SafeLine(std::string_view text, std::size_t most = 300);
 
-/// FNV-1a, 64 bits: the same on every machine, and not for secrets. `hash`: of what comes before.
+/// FNV-1a, 64 bits: the same on every machine, and not for secrets. `hash`: hash of the preceding bytes.
 std::uint64_t Fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325U);
 
-/// A line a row, with columns as wide as their widest cell (in bytes); the last is not padded. Rows of equal length.
+/// A line per row, with columns as wide as their widest cell (in bytes); the last is not padded. Rows have equal
+/// length.
 std::string AlignColumns(const std::vector<std::vector<std::string>>& rows, std::string_view indent = {});
 
 /// Number of characters of valid UTF-8.

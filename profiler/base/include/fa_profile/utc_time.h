@@ -4,10 +4,10 @@
 
 namespace fa_profile {
 
-/// The time it is now, UTC, as strftime() writes it: "%Y-%m-%dT%H:%M:%SZ".
+/// The current time, UTC, in strftime()'s format: "%Y-%m-%dT%H:%M:%SZ".
 std::string UtcNow(const char* pattern);
 
-/// The time it is now, Unix time in seconds.
+/// The current Unix time in seconds.
 double UnixNow();
 
 }  // namespace fa_profile

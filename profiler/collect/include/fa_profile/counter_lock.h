@@ -2,13 +2,13 @@
 
 namespace fa_profile::collect {
 
-/// From here on to its end, or to GiveCountersBack(), this process alone measures counters of programs, or samples
-/// instructions, on the GPU of the context (a CUcontext): a lock among the processes of a machine (of one network
-/// namespace). Throws Error: another one has it, or sockets are forbidden. CUPTI itself does not refuse a second
-/// sampler: its process lost all activity records and ended by a segmentation fault (H200, driver 580.159.04).
+/// Until it ends or calls GiveCountersBack(), only this process measures counters of programs, or samples instructions,
+/// on the GPU of the context (a CUcontext): a lock among the processes of a machine (of one network namespace). Throws
+/// Error: another one has it, or sockets are forbidden. CUPTI itself does not refuse a second sampler: its process lost
+/// all activity records and ended with a segmentation fault (H200, driver 580.159.04).
 void RequireCounters(const void* context);
 
-/// This process measures no more, on any GPU: another one may.
+/// This process no longer measures on any GPU: another one may.
 void GiveCountersBack();
 
 }  // namespace fa_profile::collect

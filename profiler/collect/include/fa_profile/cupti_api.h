@@ -11,8 +11,8 @@ namespace fa_profile::collect {
 /// `flush_cache`: FlushCache() overwrites the L2. `cache_dir`: where validated metric plans are kept; empty: nowhere.
 std::unique_ptr<GpuApi> OpenGpuApi(const Device& device, bool flush_cache, const std::string& cache_dir);
 
-/// Must be called before the first NVTX call of the process: it lets CUPTI see NVTX ranges (CUPTI is an NVTX injection
-/// library and is looked up once). Keeps a value that the user has set.
+/// Must be called before the process's first NVTX call: it lets CUPTI see NVTX ranges (CUPTI is an NVTX injection
+/// library and is looked up once). Keeps a value set by the user.
 void PrepareProcessForNvtx();
 
 }  // namespace fa_profile::collect

@@ -7,9 +7,9 @@
 
 namespace fa_profile::collect {
 
-/// Reads every GPU of this host through NVML, again and again, during other work: no CUDA context, no CUPTI.
-/// It does not throw for NVML's failures: an absent library, a lost GPU and a question without an answer are reported
-/// in the reading. What failed is tried again at each Read(), so a driver that is loaded later is found.
+/// Reads every GPU of this host through NVML, repeatedly, alongside other work: no CUDA context, no CUPTI. It does not
+/// throw for NVML's failures: an absent library, a lost GPU and a question without an answer are reported in the
+/// reading. What failed is tried again at each Read(), so a driver loaded later is found.
 ///
 /// One thread, which need not be the one that made it. A call into a driver in trouble can take seconds: give it a
 /// thread on which nothing else waits.
@@ -21,8 +21,8 @@ class GpuMonitor {
   GpuMonitor(const GpuMonitor&) = delete;
   GpuMonitor& operator=(const GpuMonitor&) = delete;
 
-  /// GPM ratios are means over the time since the Read() before; where that was less than 0.1 s ago they are absent,
-  /// and the next are means over the longer time.
+  /// GPM ratios are means over the time since the previous Read(); if that was less than 0.1 s ago they are absent, and
+  /// the next are means over the longer time.
   HostReading Read();
 
  private:

@@ -16,7 +16,7 @@ namespace fa_profile::collect {
 
 class HostObject;
 
-/// Chips that this CUPTI knows by name ("GH100").
+/// Chips that this CUPTI supports, by name ("GH100").
 std::vector<std::string> SupportedChips();
 
 /// Validates `metrics` against the chip and builds the config image in one ConfigAddMetrics call (several calls would
@@ -31,12 +31,13 @@ MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> met
 /// Where validated plans are kept: $XDG_CACHE_HOME/fa-profile or ~/.cache/fa-profile; empty when neither is set.
 std::string PlanCacheFolder();
 
-/// `metrics`, CUPTI names, or if there are none those of the set for this device. The set "full" has, besides Nsight
-/// Compute's metrics, every counter that our catalogue reads. Throws Error: unknown set.
+/// `metrics`, CUPTI names, or if empty those of the set for this device. Besides Nsight Compute's metrics, the set
+/// "full" has every counter that our catalogue reads. Throws Error: unknown set.
 MetricSet WantedMetrics(const std::vector<std::string>& metrics, const std::string& set_name, const Device& device);
 
 /// Evaluates decoded counter data images. Needs no GPU. One per chip; keeps a host object open. One thread.
-/// Images must be whole, as CUPTI made them: CUPTI trusts them, and a damaged one can crash it. Check what you read
+///
+/// Images must be complete, as CUPTI made them: CUPTI trusts them, and a damaged one can crash it. Check what you read
 /// from a file first (the recording's compressed frames carry a checksum). Throws Error: an empty image, a range that
 /// is not in it, a metric that the chip lacks.
 class MetricEvaluator {

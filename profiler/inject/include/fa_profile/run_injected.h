@@ -8,12 +8,12 @@
 
 namespace fa_profile::inject {
 
-/// How a program ended that was watched.
+/// How a watched program ended.
 struct InjectedEnd {
-  /// One for each process that recorded and has ended, the first one's first; a killed process's is a ".part", and
-  /// ".part.1" when the process was started again under that name. Empty only when all that recorded still run.
+  /// One for each process that recorded and has ended, the first one's first; that of a killed process is a ".part", or
+  /// ".part.1" if the process was started again under that name. Empty only if all that recorded are still running.
   std::vector<std::string> recordings;
-  /// A process of the program that outlives it, as a daemon does: its recording gets its name when it ends.
+  /// A process of the program that outlives it, such as a daemon: its recording gets its name when it ends.
   struct Running {
     std::string recording;
     int process = 0;  ///< 0: not known
@@ -22,9 +22,9 @@ struct InjectedEnd {
   int status = 0;  ///< as waitpid() gives it
 };
 
-/// Runs `program` (with its arguments) to its end, with this process's streams, and the library in it; Ctrl-C goes to
+/// Runs `program` (with its arguments) to its end with the library injected, on this process's streams; Ctrl-C goes to
 /// the program. Processes that outlive it are not waited for. Throws Error: the injection library is missing, the
-/// recording exists, the program cannot be started, nothing was measured (with what it did).
+/// recording exists, the program cannot be started, nothing was measured (with what the program did).
 InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPlan& plan);
 
 /// What in this environment would stop or weaken RunInjected(). Never empty.

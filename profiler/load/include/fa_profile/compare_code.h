@@ -7,9 +7,9 @@
 
 namespace fa_profile::load {
 
-/// Of the cases that both recordings hold, by CallName(): whether the machine code of their kernels, with the constants
-/// that it reads, and their launches are the same. A case whose code one of them does not hold is not there: phases
-/// were not measured, or a kernel was not seen inside. Both recordings were loaded with their cubins.
+/// For the cases in both recordings, by CallName(): whether the machine code of their kernels, with the constants that
+/// it reads, and their launches are the same. A case whose code is missing in one of them is left out: phases were not
+/// measured, or a kernel could not be looked into. Both recordings were loaded with their cubins.
 std::map<std::string, bool> CompareCode(const Recording& before, const Recording& after);
 
 }  // namespace fa_profile::load

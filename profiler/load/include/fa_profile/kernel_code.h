@@ -10,21 +10,21 @@
 
 namespace fa_profile::load {
 
-/// What a cubin says of one of its kernels, ready for Lint() but for the disassembled function.
+/// What a cubin says about one of its kernels, ready for Lint() except for the disassembled function.
 analyze::KernelCode ToKernelCode(const std::string& file, const std::string& architecture, const sass::CubinInfo& info,
                                  const sass::CubinFunction& function);
 
-/// The symbols of the kernels of a cubin whose C++ names are wanted.
+/// The symbols of a cubin's kernels whose C++ names are wanted.
 std::vector<std::string> WantedKernels(const sass::CubinInfo& info,
                                        const std::function<bool(const std::string& name)>& is_wanted);
 
-/// The kernels of a cubin whose C++ names are wanted, disassembled; none of them: nvdisasm is not run.
+/// A cubin's kernels whose C++ names are wanted, disassembled; if there are none, nvdisasm is not run.
 std::vector<analyze::KernelCode> DisassembleWanted(const std::string& file, const sass::EmbeddedCubin& cubin,
                                                    const std::function<bool(const std::string& name)>& is_wanted,
                                                    const std::string& nvdisasm);
 
-/// These kernels of a cubin, disassembled, in the order of `symbols`. `file` names it in the result. Throws Error:
-/// nvdisasm fails, or does not list one of them.
+/// These kernels of a cubin, disassembled, in the order of `symbols`. `file` names the cubin in the result. Throws
+/// Error: nvdisasm fails, or does not list one of them.
 std::vector<analyze::KernelCode> DisassembleKernels(const std::string& file, const sass::EmbeddedCubin& cubin,
                                                     const sass::CubinInfo& info,
                                                     const std::vector<std::string>& symbols,

@@ -9,7 +9,7 @@
 
 namespace fa_profile::load {
 
-/// What of some files is linted, and how.
+/// What to lint in some files, and how.
 struct LintRequest {
   std::vector<std::string> files;  ///< cubins, object files, programs, libraries
   std::string kernel_pattern;      ///< regular expression for demangled names; empty: all
@@ -17,12 +17,12 @@ struct LintRequest {
   analyze::LintOptions options;
 };
 
-/// Lints the kernels, file by file; equal cubins of a file once. Throws Error: nvdisasm is missing; a file has no GPU
+/// Lints the kernels, file by file; equal cubins in a file once. Throws Error: nvdisasm is missing; a file has no GPU
 /// code, or none that can be read (SelectCode()); no kernel was found, or none that matches (with near matches).
 FileLint LintFiles(const LintRequest& request);
 
-/// Throws Error when no instruction of these kernels belongs to a phase of `map`, which was meant for other code.
-/// Returns the phases that have none while others have some.
+/// Throws Error when no instruction of these kernels belongs to a phase in `map`, which was meant for other code.
+/// Returns the phases that have none if others have some.
 std::vector<std::string> RequirePhases(const std::vector<KernelLint>& lints, const PhaseMap& map);
 
 }  // namespace fa_profile::load

@@ -12,12 +12,12 @@ namespace fa_profile::load {
 /// or opcodes that two phases claim.
 PhaseMap ParsePhaseMap(const std::string& text, const std::string& name);
 
-/// ParsePhaseMap() of a file of at most 1 MiB.
+/// ParsePhaseMap() for a file of at most 1 MiB.
 PhaseMap LoadPhaseMap(const std::string& path);
 
-/// Throws Error, with the names that the code has, when no instruction of the recording belongs to a phase of `map`, or
-/// no code was recorded. Returns the parts of the map that match nothing while others do: "phase 'x'" and, for a phase
-/// that matches, "function 'y' of phase 'x'" or "opcode 'Z' of phase 'x'" that no instruction has.
+/// Throws Error, with the names in the code, if no instruction in the recording belongs to a phase of `map`, or no code
+/// was recorded. Returns the parts of the map that match nothing while others do: "phase 'x'" and, for a phase that
+/// matches, "function 'y' of phase 'x'" or "opcode 'Z' of phase 'x'" that no instruction has.
 std::vector<std::string> RequirePhases(const Recording& recording, const PhaseMap& map);
 
 }  // namespace fa_profile::load

@@ -9,17 +9,16 @@
 
 namespace fa_profile::load {
 
-/// Which kernels of a profile are wanted.
+/// Selects kernels of a profile.
 struct EntrySelection {
   std::string kernel_pattern{};  ///< regular expression; empty: all
   std::vector<Shape> shapes{};   ///< empty: all
-  std::string nvtx_pattern{};    ///< regular expression of NVTX ranges of a program; empty: all kernels
-  bool all_kernels = false;      ///< with nvtx_pattern: those outside the ranges too, and no range need match
+  std::string nvtx_pattern{};    ///< regular expression for a program's NVTX ranges; empty: all kernels
+  bool all_kernels = false;      ///< with nvtx_pattern: also those outside the ranges, and no range need match
 };
 
 /// Removes the entries that are not selected, and with a selection the losses of other calls. Returns the paths of the
-/// NVTX ranges that match. Throws Error that names what there is where nothing matches. `path`: of the recording, for
-/// errors.
+/// matching NVTX ranges. Throws Error, with what exists, if nothing matches. `path`: the recording's, for errors.
 std::set<std::string> SelectEntries(const std::string& path, const EntrySelection& selection, Profile& profile);
 
 }  // namespace fa_profile::load

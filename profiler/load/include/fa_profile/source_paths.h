@@ -7,9 +7,9 @@
 
 namespace fa_profile::load {
 
-/// Passes a recording on, so that its source can be found on another machine: a file of a git work tree is named by its
-/// path below the tree, in the line information of cubins too, and files that this machine can read get a SourceHash.
-/// Other files keep their names. `next` must outlive it.
+/// Passes a recording on, changed so that its source can be found on another machine: a file in a git work tree is
+/// named by its path in the tree, also in the line information of cubins, and files that this machine can read get a
+/// SourceHash. Other files keep their names. `next` must outlive it.
 class PortableSink final : public RecordingSink {
  public:
   explicit PortableSink(RecordingSink& next) : next_(next) {}
@@ -23,10 +23,10 @@ class PortableSink final : public RecordingSink {
   const std::string& NameOf(const std::string& file);
 
   RecordingSink& next_;
-  std::map<std::string, std::string> names_;  // of files that were met
+  std::map<std::string, std::string> names_;  // for files seen so far
 };
 
-/// SHA-256 of the source files that the line information of a library's machine code names and this machine can read,
+/// SHA-256 of the source files named in the line information of a library's machine code and readable on this machine,
 /// by their path from the library's folder. Headers of the system and of toolkits, below /usr and /opt, are left out.
 /// Empty without line information (nvcc -lineinfo).
 std::map<std::string, std::string> HashesOfSources(const std::string& library);

@@ -26,8 +26,8 @@ struct AttentionShape {
   /// "1,8,512,64" or "1,8,512,64 causal".
   std::string ToString() const;
 
-  /// Parses "B,H,S,D" (`causal` is taken from the argument) or what ToString() gives.
-  /// Throws Error for anything else, for a value below 1, and for tensors of more than 2^31 elements.
+  /// Parses "B,H,S,D" (`causal` is taken from the argument) or ToString()'s output. Throws Error for anything else, for
+  /// a value below 1, and for tensors of more than 2^31 elements.
   static AttentionShape Parse(std::string_view text, bool causal = false);
 
   auto operator<=>(const AttentionShape&) const = default;

@@ -8,8 +8,8 @@
 
 namespace fa_profile {
 
-/// What NVML says of one GPU at one moment. What it does not answer is absent; counts are since the driver was loaded
-/// unless they say otherwise.
+/// NVML's data about one GPU at one moment. Values that it does not answer are absent; counts start when the driver was
+/// loaded unless stated otherwise.
 struct GpuReading {
   int index = 0;                   ///< NVML's
   bool up = false;                 ///< it answered
@@ -32,19 +32,19 @@ struct GpuReading {
   std::optional<std::uint64_t> ecc_corrected;
   std::optional<std::uint64_t> ecc_uncorrected;
   std::map<std::uint64_t, std::uint64_t> xid_errors;  ///< Xid -> times seen since the monitor was made
-  // GPM, over the time since the reading before: 0..1. Absent at the first reading and before Hopper.
+  // From GPM, over the time since the previous reading: 0..1. Absent in the first reading and before Hopper.
   std::optional<double> sm_active_ratio;
   std::optional<double> sm_occupancy_ratio;
   std::optional<double> tensor_active_ratio;
   std::optional<double> dram_active_ratio;
 };
 
-/// What NVML says of a host.
+/// NVML's data about a host.
 struct HostReading {
   bool nvml = false;       ///< NVML could be opened and lists its GPUs
   std::string nvml_error;  ///< why not, with the cure; empty when it could
   bool gpm = false;        ///< at least one GPU gave GPM samples
-  std::string gpm_error;   ///< which GPUs gave none and why; empty when all did
+  std::string gpm_error;   ///< which GPUs gave none and why; empty if all did
   std::string driver_version;
   std::vector<GpuReading> gpus;  ///< by index
 };

@@ -6,9 +6,9 @@
 
 namespace fa_profile {
 
-/// What a node of the tree of GPU time is.
+/// Kind of a node in the tree of GPU time.
 enum class GpuTimeKind {
-  kRange,   ///< an NVTX range; of the ladder a call, which it marks with one
+  kRange,   ///< an NVTX range; for the ladder a call, which it marks with one
   kPart,    ///< a part of a call
   kKernel,  ///< a kernel, or a launch class of a program
   kPhase,   ///< a phase of a kernel: a share of its samples
@@ -20,10 +20,10 @@ enum class GpuTimeKind {
 struct GpuTimeNode {
   GpuTimeKind kind = GpuTimeKind::kKernel;
   std::string name;
-  std::int64_t ns = 0;              ///< with that of the nested nodes
-  std::string file;                 ///< of a source line: its path as recorded
-  int line = 0;                     ///< of a source line
-  std::vector<GpuTimeNode> nested;  ///< most time first; together at most `ns`, the rest belongs to the node itself
+  std::int64_t ns = 0;              ///< including nested nodes
+  std::string file;                 ///< for a source line: its path as recorded
+  int line = 0;                     ///< for a source line
+  std::vector<GpuTimeNode> nested;  ///< most time first; at most `ns` in total, the rest belongs to the node itself
 };
 
 struct GpuTime {

@@ -11,7 +11,7 @@
 
 namespace fa_profile {
 
-/// Instructions of local memory (a thread's stack): how many, and the bytes a thread moves when each runs once.
+/// Instructions on local memory (a thread's stack): how many, and the bytes a thread moves if each runs once.
 struct LocalAccesses {
   int stores = 0;
   int loads = 0;
@@ -23,23 +23,23 @@ struct LocalAccesses {
 struct PhaseCode {
   std::string phase;
   int loop_depth = 0;                 ///< 0: in no loop
-  int instructions = 0;               ///< what pads the code is not counted
-  std::map<std::string, int> counts;  ///< by kLintCounts; those that are 0 are there too
+  int instructions = 0;               ///< without padding
+  std::map<std::string, int> counts;  ///< by kLintCounts, including those that are 0
 };
 
-/// What PhaseCode counts. tensor: matrix instructions; exponential: MUFU.EX2; shared: loads and stores, matrix ones
-/// included; global: generic accesses and asynchronous copies too; local: the stack; barrier: BAR; atomic: on any
+/// The counts in PhaseCode. tensor: matrix instructions; exponential: MUFU.EX2; shared: loads and stores, matrix ones
+/// included; global: also generic accesses and asynchronous copies; local: the stack; barrier: BAR; atomic: on any
 /// memory.
 inline constexpr std::array<const char*, 7> kLintCounts = {"tensor", "exponential", "shared", "global",
                                                            "local",  "barrier",     "atomic"};
 
-/// What the compiler alone tells about one kernel in one cubin. Absent: the cubin does not say.
+/// What the compiler's output alone says about one kernel in one cubin. Absent: the cubin does not say.
 struct KernelLint {
   std::string file;          ///< as given
   std::string architecture;  ///< "sm_90a"
   std::string name;          ///< demangled
   std::string symbol;        ///< mangled
-  std::string label;         ///< a short name that other kernels of its file do not have; empty: not looked for
+  std::string label;         ///< a short name unique among the kernels of its file; empty: not looked for
   std::uint64_t code_hash =
       0;  ///< FNV-1a of the kernel's instructions, subroutines and padding included, and of initialised constants
   std::int64_t code_bytes = 0;
@@ -47,22 +47,22 @@ struct KernelLint {
 
   std::optional<int> registers_per_thread;
   std::optional<std::int64_t> stack_frame_bytes;  ///< per thread
-  LocalAccesses spills;                           ///< registers put aside, as ptxas counts them
-  LocalAccesses arrays;                           ///< every other access of the stack
+  LocalAccesses spills;                           ///< spilled registers, by ptxas's way of counting
+  LocalAccesses arrays;                           ///< all other accesses to the stack
   std::int64_t static_shared_memory_bytes = 0;
-  /// As the caller says; otherwise 0, or absent where the code uses shared memory and has none of a fixed size.
+  /// As given by the caller; otherwise 0, or absent if the code uses shared memory and has none of a fixed size.
   std::optional<std::int64_t> dynamic_shared_memory_bytes;
   std::optional<int> threads_per_block;
   std::string threads_source;          ///< "--threads", "launch bounds", "required threads"; empty: not known
-  std::optional<Occupancy> occupancy;  ///< of such blocks; its waves mean nothing here
-  /// Where the threads or the shared memory are not known: theoretical occupancy is at most this, whatever they are.
+  std::optional<Occupancy> occupancy;  ///< for such blocks; its waves mean nothing here
+  /// If the threads or the shared memory are not known: upper bound of the theoretical occupancy for any value.
   std::optional<double> occupancy_limit_ratio;
   std::vector<std::string> externals;  ///< functions it calls that are in no cubin: "vprintf"
-  int unknown_branches = 0;            ///< indirect branches whose targets the cubin lacks: then loops are not known
+  int unknown_branches = 0;            ///< indirect branches whose targets the cubin lacks: loops are then not known
 
-  std::string attribution;                  ///< how phases were found: PhaseTable's
-  std::optional<PhaseInference> inference;  ///< PhaseTable's, weighed by the code's instructions
-  std::vector<PhaseCode> phases;            ///< in the order in which their code first comes, each by loop depth
+  std::string attribution;                  ///< how phases were found, as in PhaseTable
+  std::optional<PhaseInference> inference;  ///< as in PhaseTable, weighed by the code's instructions
+  std::vector<PhaseCode> phases;            ///< in code order, each by loop depth
   std::vector<Finding> findings;            ///< in the order of the rules; weights are 0: no time was measured
 };
 
@@ -73,14 +73,14 @@ struct SkippedFile {
   std::string why;
 };
 
-/// Those that were skipped for one reason.
+/// Files skipped for the same reason.
 struct SkippedKind {
   std::string why;
   std::string first;  ///< SkippedFile::file
   int count = 0;
 };
 
-/// In the order of their first.
+/// Ordered by their first file.
 inline std::vector<SkippedKind> KindsOf(const std::vector<SkippedFile>& skipped) {
   std::vector<SkippedKind> kinds;
   std::map<std::string, std::size_t> places;
@@ -92,7 +92,7 @@ inline std::vector<SkippedKind> KindsOf(const std::vector<SkippedFile>& skipped)
   return kinds;
 }
 
-/// "FILE: WHY", or of several "12 cubins or files, the first FILE: WHY".
+/// "FILE: WHY", or for several "12 cubins or files, the first FILE: WHY".
 inline std::string SkippedText(const SkippedKind& kind) {
   if (kind.first.empty()) return kind.why;
   const std::string several = kind.count > 1 ? std::to_string(kind.count) + " cubins or files, the first " : "";
@@ -102,20 +102,21 @@ inline std::string SkippedText(const SkippedKind& kind) {
 /// The kernels of files.
 struct FileLint {
   std::vector<KernelLint> kernels;
-  int found = 0;                     ///< cubins, and what else may hold machine code; those not in `skipped` were read
+  int found = 0;                     ///< cubins, and anything else that may hold machine code; those not in `skipped`
+                                     ///< were read
   std::vector<SkippedFile> skipped;  ///< "FILE (CUBIN)"
 };
 
 /// The attention kernels of a Python package.
 struct PackageLint {
   std::string package;                 ///< as given
-  int files = 0;                       ///< with GPU code
-  int kernels = 0;                     ///< in them, on all architectures
+  int files = 0;                       ///< number of files with GPU code
+  int kernels = 0;                     ///< kernels in them, for all architectures
   std::vector<KernelLint> attention;   ///< `file` is the name in the package
   std::map<std::string, int> refused;  ///< the other kernels, by the word of the refusal
-  int found = 0;                       ///< cubins, and what is in `skipped`
-  int read = 0;                        ///< of these; the others were skipped
-  int skipped_files = 0;               ///< as in `skipped`: each cubin counts
+  int found = 0;                       ///< cubins, and everything in `skipped`
+  int read = 0;                        ///< how many of these were read; the others were skipped
+  int skipped_files = 0;               ///< each cubin counts, as in `skipped`
   std::vector<SkippedFile> skipped;    ///< the first 10,000
 };
 

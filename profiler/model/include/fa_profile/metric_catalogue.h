@@ -13,9 +13,9 @@ enum class Polarity { kHigherIsBetter, kLowerIsBetter, kNeutral };
 /// Whether two launches of the same code on the same inputs give the same value.
 enum class Stability { kDeterministic, kNoisy };
 
-/// One metric as users know it: one row of the catalogue. Adding a metric is adding a row.
+/// A metric as users know it: one row of the catalogue. To add a metric, add a row.
 struct CatalogueMetric {
-  std::string_view id;     ///< ours: "tensor_core_utilization_ratio"
+  std::string_view id;     ///< our id: "tensor_core_utilization_ratio"
   std::string_view label;  ///< column or line in a report: "tensor cores"
   std::string_view unit;   ///< "ratio", "count", "bytes", "cycles", "seconds", "hertz", "flops_per_second", ...
   Polarity polarity;
@@ -42,7 +42,7 @@ const CatalogueMetric* FindMetric(std::string_view id);
 /// The row of PhaseCatalogue() with this id, or nullptr.
 const CatalogueMetric* FindPhaseMetric(std::string_view id);
 
-/// Every name a formula reads, CUPTI metrics and variables alike, sorted, without duplicates.
+/// Every name that a formula reads, CUPTI metrics and variables alike, sorted, without duplicates.
 std::vector<std::string> FormulaNames(std::string_view formula);
 
 /// Every CUPTI metric name that some formula of the catalogue reads, sorted, without duplicates.

@@ -7,11 +7,11 @@
 
 namespace fa_profile {
 
-/// A named list of metrics, as Nsight Compute defines it, or ours ("phases").
+/// A named list of metrics, as defined by Nsight Compute, or ours ("phases").
 struct MetricSet {
   std::string name;
   std::string description;
-  /// CUPTI metric names with rollup and submetric, sorted; which of them a chip has is for its host library to say.
+  /// CUPTI metric names with rollup and submetric, sorted; the chip's host library decides which of them exist.
   std::vector<std::string> metrics;
   /// Names in Nsight Compute's set that no hardware counter can give, with the reason.
   struct Omitted {
@@ -21,10 +21,10 @@ struct MetricSet {
   std::vector<Omitted> omitted;
 };
 
-/// Names of the built-in sets, in the table's order: what --ncu-set takes.
+/// Names of the built-in sets, in the table's order: the choices of --ncu-set.
 std::vector<std::string> MetricSetNames();
 
-/// Chips whose own names the built-in sets hold.
+/// Chips for which the built-in sets have their own names.
 std::vector<std::string> MetricSetChips();
 
 /// A built-in set for a chip ("GH100", "GA100", "AD104", "GB100"). Throws Error with near matches for an unknown name.
@@ -32,13 +32,13 @@ std::vector<std::string> MetricSetChips();
 /// the names of the one above, every other chip GH100's.
 MetricSet BuiltinMetricSet(std::string_view name, std::string_view chip);
 
-/// Why no hardware counter gives `metric`, by its name; empty when one may. What a chip lacks is for its host library
-/// to say.
+/// Why no hardware counter gives `metric`, judging by its name; empty if one may. The chip's host library knows what
+/// the chip lacks.
 std::string_view OmissionReason(std::string_view metric);
 
-/// The metrics behind a name that Nsight Compute expands by itself, on a chip: "breakdown:..." the constituents of its
-/// throughputs, "group:memory__chart", "group:memory__..._table" those of its memory chart and tables. Sorted; empty
-/// for any other name.
+/// The metrics that Nsight Compute puts behind a name on a chip: for "breakdown:..." the constituents of its
+/// throughputs, for "group:memory__chart", "group:memory__..._table" those of its memory chart and tables. Sorted;
+/// empty for any other name.
 std::vector<std::string> ExpandMetricGroup(std::string_view group, std::string_view chip);
 
 }  // namespace fa_profile

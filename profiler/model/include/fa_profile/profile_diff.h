@@ -15,14 +15,14 @@ struct MetricChange {
   std::string part;
   std::string shape;   ///< Shape::ToString(), or empty
   std::string phase;   ///< empty: the whole entry
-  std::string metric;  ///< catalogue id; of the phase catalogue where there is a phase
+  std::string metric;  ///< catalogue id; from the phase catalogue if there is a phase
   std::optional<double> before;
   std::optional<double> after;
   std::optional<double> ratio;  ///< after / before - 1; absent when before is 0 or either side is absent
   /// "better", "worse", "same", "changed" (no polarity), "new", "gone"; "not counted": by the side that lacks it; "not
   /// comparable": the values differ, and so do the circumstances (ProfileDiff::incomparable).
   std::string judgement;
-  std::optional<std::size_t> entry;  ///< index of its entries in ProfileDiff::entries; absent: of the whole program
+  std::optional<std::size_t> entry;  ///< index of its entries in ProfileDiff::entries; absent: for the whole program
 };
 
 /// A place where warps wait for asynchronous work (AsyncWait).
@@ -30,7 +30,7 @@ struct WaitSide {
   std::string place;
   double waits = 0.0;              ///< by warps, in one call
   double waited_cycles = 0.0;      ///< mean of one wait
-  double warps_ratio = 0.0;        ///< all these waits, of the time of all warps
+  double warps_ratio = 0.0;        ///< all these waits, relative to the time of all warps
   std::vector<PhasePlace> copies;  ///< as in AsyncWait
 };
 
@@ -44,11 +44,11 @@ struct WaitChange {
   std::string kind;  ///< AsyncWait::kind
   std::optional<WaitSide> before;
   std::optional<WaitSide> after;
-  double cost_ratio = 0.0;  ///< cycles waited after, less those before, of the cycles of all warps before
+  double cost_ratio = 0.0;  ///< cycles waited after minus those before, relative to the cycles of all warps before
   std::string judgement;    ///< "better", "worse", "new", "gone", "not comparable"; "same": cost_ratio is below 0.01
 };
 
-/// A finding that one side has: the same rule finds nothing in this phase on the other.
+/// A finding that only one side has: the same rule finds nothing in this phase on the other.
 struct FindingChange {
   std::size_t entry = 0;  ///< index in ProfileDiff::entries
   std::string kernel;
@@ -68,9 +68,9 @@ struct EntryPair {
 struct ProfileDiff {
   std::vector<std::string> incomparable;  ///< reasons: other GPU, driver, clock policy, metric set
   std::vector<std::string> not_compared;  ///< parts of entries, and why: phases of two models
-  std::vector<EntryPair> entries;         ///< those that are compared, in the order of before
+  std::vector<EntryPair> entries;         ///< entries that are compared, in the order of `before`
   std::vector<MetricChange> changes;      ///< largest relative change first within an entry; then those of its phases
-  std::vector<WaitChange> waits;          ///< of both sides' PC samples; largest change first within an entry
+  std::vector<WaitChange> waits;          ///< from both sides' PC samples; largest change first within an entry
   std::vector<FindingChange> findings;    ///< new ones first within an entry, if both sides were measured alike
   std::vector<std::string> only_before;   ///< entries without a partner
   std::vector<std::string> only_after;

@@ -9,20 +9,20 @@
 
 namespace fa_profile {
 
-/// One recording of a program that has several: a rank, or one of its processes.
+/// One of several recordings of a program: a rank, or one of its processes.
 struct Rank {
   std::string recording;  ///< file name
   Device device;
   bool complete = false;   ///< false: the process was killed
   std::string created_at;  ///< when it was recorded: UTC, ISO 8601
-  std::string next;        ///< the recording of the process that was started again under this name; empty: none was
+  std::string next;        ///< the recording of the process that was restarted under this name; empty: none was
   ProgramUse use;          ///< `memory` and `nvtx` are empty: RankReport has them
 };
 
 /// A time in every recording, in the order of RankReport::ranks.
 struct RankTimes {
-  std::string name;                    ///< of a kernel without its launch configuration, or of an NVTX range
-  int level = 0;                       ///< of an NVTX range: rows that it is nested in
+  std::string name;                    ///< name of a kernel without its launch configuration, or of an NVTX range
+  int level = 0;                       ///< for an NVTX range: number of rows that contain it
   std::vector<std::int64_t> total_ns;  ///< 0: it did not run there
   double mean_ns = 0.0;
   std::size_t least = 0;      ///< index of the rank with the least time
@@ -30,7 +30,7 @@ struct RankTimes {
   double spread_ratio = 0.0;  ///< (most - least) / mean
 };
 
-/// Recordings of one program side by side. What ranks differ in is what the fastest of them wait for.
+/// Recordings of one program next to each other. The fastest ranks wait for whatever makes ranks differ.
 struct RankReport {
   std::vector<Rank> ranks;
   RankTimes all_kernels;           ///< time of all kernels

@@ -35,7 +35,7 @@ struct Session {
   bool complete = false;     ///< false: the run was killed; the rest is valid
 };
 
-/// The GPU and the software over it.
+/// The GPU and its software.
 struct Device {
   int ordinal = 0;
   std::string name;  ///< "NVIDIA H200"
@@ -72,8 +72,8 @@ struct ClockSample {
   std::optional<std::uint64_t> throttle_reasons;  ///< NVML clocks event reasons bit mask
 };
 
-/// How the case of a program's CUDA graph begins. CUPTI's number of the graph follows, which another run may give to
-/// another graph.
+/// Start of the case name for a program's CUDA graph. CUPTI's number of the graph follows, which may belong to another
+/// graph in another run.
 inline constexpr std::string_view kGraphCase = "CUDA graph ";
 
 /// One kernel at one shape: what is verified, timed and measured. In a recording with watch windows, a case of origin
@@ -82,10 +82,10 @@ inline constexpr std::string_view kGraphCase = "CUDA graph ";
 /// name, the configuration and the resources; it may have several Timings, whose durations belong together.
 struct Case {
   std::int64_t id = 0;
-  std::string kernel;          ///< "mma"; of a launch class "flash_fwd_kernel<<<(32, 16, 4), 128>>>"
+  std::string kernel;          ///< "mma"; for a launch class "flash_fwd_kernel<<<(32, 16, 4), 128>>>"
   std::string origin;          ///< "ladder", "program", a kernel library's path, "FILE.py:FUNCTION"
   std::optional<Shape> shape;  ///< absent for a program
-  Work work{};                 ///< as its library counts it; of an attention shape AttentionShape::Flops()
+  Work work{};                 ///< as counted by its library; for an attention shape AttentionShape::Flops()
 };
 
 /// Result of the comparison with the float64 reference.
@@ -94,12 +94,12 @@ struct Verification {
   int draws = 0;
   int draws_passed = 0;
   double max_abs_error = 0.0;    ///< over finite outputs of all draws
-  double max_error_ratio = 0.0;  ///< max of |error| / tolerance, 1e-3 + 1e-3*|reference| of attention; at most 1
+  double max_error_ratio = 0.0;  ///< max of |error| / tolerance, for attention 1e-3 + 1e-3*|reference|; at most 1
   std::int64_t nonfinite = 0;    ///< NaN or infinite outputs
   std::int64_t unwritten = 0;    ///< outputs that still held the poison
   std::string error;             ///< set when a launch failed; the counts then stop there
   std::string where{};           ///< an element that is wrong, and how: "c[3,17]: 0.5, expected 1.25"; else empty
-  /// A count of passed draws that the other values contradict is not believed.
+  /// A number of passed draws is not believed if the other values contradict it.
   bool correct() const {
     return error.empty() && draws > 0 && draws_passed == draws && nonfinite == 0 && unwritten == 0 &&
            max_error_ratio <= 1.0;
@@ -110,14 +110,14 @@ struct Verification {
 struct Timing {
   std::int64_t case_id = 0;
   std::string part;                  ///< empty: the whole call
-  std::string method;                ///< "graph replay" or "events"; "activity" of a program's launches: a sample
+  std::string method;                ///< "graph replay" or "events"; "activity" for a program's launches: a sample
   std::vector<double> durations_ns;  ///< one per timed launch, in the order taken
   /// The SM clock during replays between the samples, read on the SMs. Absent: not read (a flushed cache, a program's
   /// launches, files of schema 2 and older).
   std::optional<double> sm_clock_hz{};
 };
 
-/// One kernel launch as the activity API saw it.
+/// One kernel launch as seen by the activity API.
 struct Launch {
   std::int64_t id = 0;
   std::int64_t case_id = 0;
@@ -135,7 +135,7 @@ struct Launch {
   std::uint32_t correlation = 0;
   std::int64_t start_ns = 0;  ///< activity clock
   std::int64_t end_ns = 0;
-  std::uint32_t graph = 0;  ///< CUPTI's number of the CUDA graph that launched it; 0: none did, or it is not known
+  std::uint32_t graph = 0;  ///< CUPTI's number of the CUDA graph that launched it; 0: none, or unknown
 };
 
 /// Nanoseconds from `start` to `end`, two times of one clock. Subtracted as whole numbers: times of day need more bits
@@ -165,8 +165,8 @@ struct WatchWindow {
   std::int64_t start_ns = 0;       ///< activity clock
   std::int64_t end_ns = 0;         ///< activity clock; a window may be empty
   std::int64_t busy_ns = 0;        ///< time in which at least one kernel, copy or set ran on the recording's GPU
-  std::int64_t measuring_ns = 0;   ///< time inside it in which fa-profile measured counters and nothing was watched
-  std::int64_t unrecorded_ns = 0;  ///< time inside it in which launches were counted and not recorded
+  std::int64_t measuring_ns = 0;   ///< time within it in which fa-profile measured counters and nothing was watched
+  std::int64_t unrecorded_ns = 0;  ///< time within it in which launches were counted but not recorded
 };
 
 /// Launches of one launch class (a Case of origin "program") in one window. A class that was not launched in a window
@@ -190,11 +190,12 @@ struct MemoryWork {
   std::int64_t total_ns = 0;  ///< their time on the GPU, summed
 };
 
-/// One NVTX range in one window: the ranges that ended in it, and the GPU work launched inside, that of nested ranges
-/// included.
+/// One NVTX range in one window: the ranges that ended in it, and the GPU work launched inside, including nested
+/// ranges.
 struct NvtxWork {
   std::int64_t window_id = 0;
-  /// Names from the outermost range inwards, joined by " / "; a domain other than the default before it as "domain: ".
+  /// Names from the outermost range inwards, joined by " / "; a domain other than the default precedes its range's name
+  /// as "domain: ".
   std::string path;
   int depth = 0;              ///< 0: outermost
   std::int64_t ranges = 0;    ///< ranges that ended
@@ -203,8 +204,8 @@ struct NvtxWork {
   std::int64_t gpu_ns = 0;    ///< their time on the GPU, summed
 };
 
-/// Launches of one launch class in one window, inside an NVTX range and in none nested in it. What takes less than a
-/// thousandth of the time in all ranges of the window has no row.
+/// Launches of one launch class in one window, inside an NVTX range but not in a nested one. Rows below a thousandth of
+/// the time in all ranges of the window are left out.
 struct NvtxKernelWork {
   std::int64_t window_id = 0;
   std::int64_t case_id = 0;
@@ -242,33 +243,34 @@ struct Range {
 /// Machine code as it was loaded onto the device.
 struct Cubin {
   std::int64_t id = 0;
-  std::uint64_t crc = 0;  ///< CUPTI's, by which samples name it
+  std::uint64_t crc = 0;  ///< CUPTI's, used by samples to name it
   std::vector<std::uint8_t> bytes;
 };
 
 /// One level of inlining above an instruction.
 struct InlineFrame {
   std::string function;  ///< demangled, with its scope and template arguments
-  std::string file;  ///< below its git work tree, where the measuring machine had one; else as the compiler wrote it
+  std::string file;  ///< relative to its git work tree, if it had one on the measuring machine; else as written by the
+                     ///< compiler
   int line = 0;
 };
 
-/// One machine instruction, disassembled. Where line information is missing, `frames` is empty.
+/// One machine instruction, disassembled. Without line information `frames` is empty.
 struct Instruction {
   std::uint32_t offset = 0;         ///< bytes from the start of its function
   std::string predicate;            ///< "@!P0"; empty: unconditional
   std::string opcode;               ///< "HMMA.16816.F32"
-  std::string operands;             ///< "R4, R8, R12, R4"; of a branch the target's offset, "0x2b0"; of an indirect
-                                    ///< branch, where the cubin tells, every target: "R2, -0x150, {0x1b0, 0x150}"
+  std::string operands;             ///< "R4, R8, R12, R4"; for a branch the target's offset, "0x2b0"; for an indirect
+                                    ///< branch every target, if the cubin has them: "R2, -0x150, {0x1b0, 0x150}"
   std::vector<InlineFrame> frames;  ///< innermost first; the last is the function that holds the instruction
 };
 
-/// A device function, mostly a kernel, whose instructions were sampled or counted.
+/// A device function, usually a kernel, whose instructions were sampled or counted.
 struct DeviceFunction {
   std::int64_t id = 0;
   std::uint64_t cubin_crc = 0;
   std::string name;                       ///< as in the cubin: mangled
-  std::vector<Instruction> instructions;  ///< whole, by offset; empty when it could not be disassembled
+  std::vector<Instruction> instructions;  ///< all of them, by offset; empty if it could not be disassembled
 };
 
 /// Samples of one instruction: how often a warp was found at it, by stall reason. The names are CUPTI's without their
@@ -285,9 +287,9 @@ struct PcSampling {
   std::int64_t id = 0;
   std::int64_t case_id = 0;
   std::string part;                 ///< empty: the whole call
-  int period_cycles = 0;            ///< each SM sub-partition samples one warp every so many cycles
+  int period_cycles = 0;            ///< each SM sub-partition samples one warp every this many cycles
   int launches = 0;                 ///< calls sampled
-  std::uint64_t total_samples = 0;  ///< as the hardware counted, with dropped samples and those of other code
+  std::uint64_t total_samples = 0;  ///< counted by the hardware, including dropped samples and those of other code
   std::uint64_t dropped_samples = 0;
   std::optional<double> call_ns;  ///< median duration of a sampled call
   std::vector<PcSample> samples;
@@ -308,8 +310,8 @@ struct SassCounting {
   std::vector<SassCount> counts;
 };
 
-/// What a metric read over a short time inside a call, by CUPTI's PM sampling. The metrics of a group are of one
-/// launch, other groups of other launches (timeline_metrics.h).
+/// A metric's reading over a short time inside a call, from CUPTI's PM sampling. The metrics of a group come from one
+/// launch, other groups from other launches (timeline_metrics.h).
 struct PmSample {
   std::int64_t case_id = 0;
   std::string metric;         ///< id of a TimelineMetric: "tensor"
@@ -318,7 +320,7 @@ struct PmSample {
   double value = 0.0;  ///< in percent of what the unit can do in the time
 };
 
-/// What a source file held when its code was recorded: the file of an InlineFrame.
+/// Hash of a source file's contents when its code was recorded: the file of an InlineFrame.
 struct SourceHash {
   std::string file;
   std::string sha256;  ///< 64 hexadecimal digits
@@ -332,7 +334,7 @@ struct DataLoss {
   std::int64_t count = 1;
 };
 
-/// All that one run measured. Code that takes this value needs no GPU.
+/// Everything that one run measured. Code that takes this value needs no GPU.
 struct Recording {
   int schema_version = kRecordingSchemaVersion;
   Session session;
@@ -340,7 +342,7 @@ struct Recording {
   std::vector<ClockSample> clocks;
   std::vector<Case> cases;
   std::vector<Verification> verifications;
-  std::vector<Judgement> judgements;  ///< of kernels of libraries
+  std::vector<Judgement> judgements;  ///< for kernels of libraries
   std::vector<Timing> timings;
   std::vector<Launch> launches;
   std::vector<NvtxRange> nvtx_ranges;
@@ -351,17 +353,17 @@ struct Recording {
   std::vector<NvtxKernelWork> nvtx_kernel_work;
   std::vector<CounterConfig> configs;
   std::vector<Range> ranges;
-  std::vector<Cubin> cubins;  ///< read when asked for
+  std::vector<Cubin> cubins;  ///< loaded on request
   std::vector<DeviceFunction> functions;
   std::vector<PcSampling> samplings;
   std::vector<SassCounting> countings;
   std::vector<PmSample> pm_samples;
-  std::vector<SourceHash> source_hashes;  ///< of files that the measuring machine could read
+  std::vector<SourceHash> source_hashes;  ///< for files that the measuring machine could read
   std::vector<DataLoss> losses;
 };
 
-/// Every kind of record that a recording has a list of. Each comes after the kinds that it refers to. A new kind is one
-/// line here: what reads, writes and copies recordings goes through this list. profiler/store/tables.cpp says what else
+/// Every kind of record that a recording has a list of, each after the kinds that it refers to. A new kind is one line
+/// here: code that reads, writes and copies recordings goes through this list. profiler/store/tables.cpp says what else
 /// a new kind takes.
 inline constexpr auto kRecordLists = std::make_tuple(
     &Recording::clocks, &Recording::cases, &Recording::verifications, &Recording::judgements, &Recording::timings,
@@ -388,8 +390,8 @@ std::variant<const Session*, const Device*, const CounterImage*, const Record*..
     std::tuple<std::vector<Record> Recording::*...>);
 using RecordingPiece = decltype(PieceOf(kRecordLists));
 
-/// Takes a recording piece by piece, as it is measured. The store implements it with a file; tests with a value.
-/// Ids are given by the caller, unique per kind and above 0. A piece that refers to another comes after it.
+/// Takes a recording piece by piece, as it is measured. The store implements it with a file; tests with a value. The
+/// caller assigns ids, unique per kind and above 0. A piece that refers to another comes after it.
 class RecordingSink {
  public:
   virtual ~RecordingSink() = default;

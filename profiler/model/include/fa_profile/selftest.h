@@ -8,12 +8,12 @@
 
 namespace fa_profile {
 
-/// Where a truth is looked up in what was measured.
+/// Where a truth is looked up among the measurements.
 enum class TruthSource {
   kSass,     ///< a SASS metric, summed over the instructions of `phase` whose opcode begins with `opcode`
-  kCounter,  ///< a metric of the range profiler, of the whole kernel
+  kCounter,  ///< a metric of the range profiler, for the whole kernel
   kLaunch,   ///< "blocks_per_sm": resident blocks per SM by the launch's resources
-  kShare,    ///< of time by phase, 0..1; the names stand at SelftestKernel (fa_profile/selftest_kernels.h)
+  kShare,    ///< share of time by phase, 0..1; the names are in SelftestKernel (fa_profile/selftest_kernels.h)
   kWait,     ///< "mbarrier_waits", by warps, and "mbarrier_cycles", the mean of one
   kInferred  ///< "attention_phases": functions of the kernel that the inference of phases takes for attention
 };
@@ -27,10 +27,10 @@ struct Truth {
   std::string phase;   ///< "alpha"; empty: the whole kernel
   double expected = 0.0;
   double tolerance = 0.0;  ///< |measured - expected| allowed, in the unit of `expected`; 0: must be equal
-  std::string note;        ///< why it must be so, for the one who reads a failure
+  std::string note;        ///< why it must be so, for readers of a failure
 };
 
-/// A truth and what was measured.
+/// A truth and the measured value.
 struct TruthCheck {
   enum class Verdict { kPass, kFail, kUnavailable };
   Truth truth;
@@ -38,18 +38,18 @@ struct TruthCheck {
   Verdict verdict = Verdict::kFail;  ///< kUnavailable: the chip, or its CUPTI, has no such metric
 };
 
-/// A counter that is known to lie, and what it said of a kernel. Nothing of ours reads it.
+/// A counter known to lie, and its value for a kernel. None of our code reads it.
 struct KnownLie {
   std::string kernel;
   std::string counter;
   std::string how;  ///< "counts every warp twice"
   std::optional<double> truth;
   std::optional<double> says;
-  /// Absent when one of the two was not measured.
+  /// Absent if one of the two was not measured.
   std::optional<bool> still_lies;
 };
 
-/// What a self-test found.
+/// The results of a self-test.
 struct SelftestReport {
   struct Kernel {
     std::string id;

@@ -26,7 +26,7 @@ inline constexpr std::size_t kMostParameters = 32;
 
 bool IsParameterName(std::string_view name);
 
-/// The shape of a case: that of an attention call, or the values of the parameters that a kernel library names.
+/// The shape of a case: an attention call's, or the values of the parameters that a kernel library names.
 class Shape {
  public:
   /// The default attention shape.
@@ -44,7 +44,8 @@ class Shape {
   /// AttentionShape::ToString(), or "m=4096,n=4096,k=4096".
   std::string ToString() const;
 
-  /// What ToString() gives, or AttentionShape::Parse(). A text with '=' has parameters. Throws Error, with the cure.
+  /// Parses ToString()'s output, or like AttentionShape::Parse(). Text with '=' has parameters. Throws Error, with the
+  /// cure.
   static Shape Parse(std::string_view text, bool causal = false);
 
   auto operator<=>(const Shape&) const = default;
@@ -53,10 +54,10 @@ class Shape {
   std::variant<AttentionShape, std::vector<ShapeParameter>> value_;
 };
 
-/// What a call of a case does at least, by its mathematics: as its library counts it.
+/// The least that a call of a case does mathematically, as counted by its library.
 struct Work {
   std::optional<double> flops;  ///< floating-point operations
-  std::optional<double> bytes;  ///< read or written
+  std::optional<double> bytes;  ///< bytes read or written
   bool operator==(const Work&) const = default;
 };
 

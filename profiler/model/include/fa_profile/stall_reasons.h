@@ -5,7 +5,7 @@
 
 namespace fa_profile {
 
-/// Stall reasons that a reader acts on in the same way.
+/// Stall reasons with the same remedies.
 struct StallGroup {
   std::string_view id;     ///< label in Prometheus, key in JSON: "shared_memory"
   std::string_view title;  ///< in a legend: "shared memory, MUFU"
@@ -22,7 +22,7 @@ enum class StallCounters {
 /// Why a resident warp did not issue an instruction: one row of the table that the metric catalogue, Prometheus, the
 /// reports and docs/metrics.md read.
 struct StallReason {
-  std::string_view reason;  ///< as CUPTI names it: "long_scoreboard"
+  std::string_view reason;  ///< CUPTI's name: "long_scoreboard"
   std::string_view group;   ///< StallGroup::id
   StallCounters counters;
   std::string_view help;  ///< one sentence
@@ -34,7 +34,7 @@ std::span<const StallReason> StallReasons();
 /// The groups, in the order of a legend.
 std::span<const StallGroup> StallGroups();
 
-/// The id of the reason's group; "other" for a reason that the table lacks, as of a later chip.
+/// The id of the reason's group; "other" for a reason that is not in the table, such as one from a later chip.
 std::string_view StallGroupOf(std::string_view reason);
 
 }  // namespace fa_profile

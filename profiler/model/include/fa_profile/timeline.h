@@ -8,7 +8,7 @@
 
 namespace fa_profile {
 
-/// What a viewer shows of a slice: a name and a value.
+/// A property of a slice that viewers show: a name and a value.
 using TimelineFact = std::pair<std::string, std::variant<std::string, std::int64_t, double>>;
 
 /// A stretch of time on a track.
@@ -30,11 +30,11 @@ struct TimelinePoint {
 /// A row of a timeline: a group of tracks, slices, or a counter.
 struct TimelineTrack {
   std::string name;
-  std::string description;            ///< what a reader must know of it; may be empty
+  std::string description;            ///< what a reader must know about it; may be empty
   std::vector<TimelineSlice> slices;  ///< by start; they do not overlap
-  std::string unit;                   ///< of a counter
-  std::vector<TimelinePoint> points;  ///< of a counter, by time; empty: it is none
-  std::vector<TimelineTrack> tracks;  ///< below it
+  std::string unit;                   ///< for a counter
+  std::vector<TimelinePoint> points;  ///< for a counter, by time; empty: not a counter
+  std::vector<TimelineTrack> tracks;  ///< tracks below it
 };
 
 /// Tracks on one clock, which starts at 0. No time is later than kTimelineEndNs.

@@ -13,10 +13,10 @@ struct TimelineMetric {
   std::string_view group;  ///< metrics of a group are sampled in the same launch: the hardware takes one at a time
 };
 
-/// In the order of their groups.
+/// Ordered by group.
 std::span<const TimelineMetric> TimelineMetrics();
 
-/// Null: there is none of this id.
+/// Null: none has this id.
 const TimelineMetric* FindTimelineMetric(std::string_view id);
 
 }  // namespace fa_profile

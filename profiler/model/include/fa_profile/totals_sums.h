@@ -6,14 +6,14 @@
 
 namespace fa_profile {
 
-/// A sum of Totals, with its name in files and on the page (docs/metrics.md). Reading, writing, merging and serving go
+/// A sum in Totals, with its name in files and on the page (docs/metrics.md). Reading, writing, merging and serving go
 /// through these tables. To add a sum: a member in totals.h, a row here, a row in profiler/model/exported_metrics.cpp,
 /// and what a recording adds to it in contribution.cpp.
 template <typename Owner, typename Value>
 struct Sum {
   const char* name;
   Value Owner::*value;
-  const char* metric;  // null: served apart
+  const char* metric;  // null: served separately
 };
 
 inline constexpr Sum<ShapeTotals, double> kShapeSums[] = {
@@ -37,7 +37,7 @@ inline constexpr Sum<KernelTotals, std::optional<double>> kKernelSums[] = {
     {"dropped_samples", &KernelTotals::dropped_samples, "faprof_exporter_samples_dropped_total"},
 };
 
-/// Absent and absent is absent; otherwise absent counts as 0.
+/// Absent plus absent is absent; otherwise absent counts as 0.
 inline void AddIfThere(std::optional<double>& sum, const std::optional<double>& value) {
   if (value) sum = sum.value_or(0) + *value;
 }

@@ -12,8 +12,8 @@
 
 namespace fa_profile::python {
 
-/// Python code may crash, hang, end its process or print. So the runner, fa_profile_kernel.py, runs it in processes of
-/// their own, and answers in a file.
+/// Python code may crash, hang, end its process or print. So the runner, fa_profile_kernel.py, runs it in separate
+/// processes, and answers in a file.
 
 /// How its processes are started.
 struct PythonSetup {
@@ -21,9 +21,9 @@ struct PythonSetup {
   std::string runner;  ///< path of fa_profile_kernel.py
   PythonKernel kernel;
   int device = 0;
-  double timeout_seconds = 120.0;                   ///< to load the file, and for each case
+  double timeout_seconds = 120.0;                   ///< limit for loading the file, and for each case
   const std::atomic<bool>* interrupted = nullptr;   ///< set by a signal's handler; nullptr: never
-  std::function<void(const std::string&)> print{};  ///< takes lines that the file printed, safe for a terminal
+  std::function<void(const std::string&)> print{};  ///< receives lines that the file printed, safe for a terminal
 };
 
 struct PythonDescription {
@@ -39,7 +39,7 @@ struct PythonDescription {
 std::string ContractNote(const PythonDescription& base, const PythonDescription& candidate);
 
 struct PythonVerification {
-  std::string name;           ///< of the case
+  std::string name;           ///< the case's
   Verification verification;  ///< `error`: the kernel raised, crashed or hung; case_id is not set
   std::string worst;          ///< "output at [3, 17] is 1.5, the reference 0.5"; empty: correct, or an error
 };
@@ -48,15 +48,15 @@ struct PythonVerification {
 std::string Describe(const PythonVerification& result);
 
 struct PythonTiming {
-  std::string name;   ///< of the case
+  std::string name;   ///< the case's
   Timing timing;      ///< case_id and part are not set
   std::string error;  ///< why it was not timed; empty: it was
 };
 
-/// What a process did that called a case to be measured.
+/// What a process that called a case for measurement did.
 struct PythonCalls {
   std::int64_t calls = 0;          ///< between cudaProfilerStart and cudaProfilerStop
-  std::int64_t counted_calls = 0;  ///< of them, the last ones, in the NVTX range kCountRange
+  std::int64_t counted_calls = 0;  ///< the last of them, in the NVTX range kCountRange
 };
 inline constexpr const char* kCountRange = "fa-profile: one call";
 
@@ -68,19 +68,19 @@ class PythonRunner {
 
   PythonDescription Describe() const;
 
-  /// Verifies the cases in this order. When a case ends the process, it is not correct, and another process has the
-  /// rest.
+  /// Verifies the cases in this order. If a case ends the process, it is not correct, and another process continues
+  /// with the rest.
   std::vector<PythonVerification> Verify(const std::vector<std::string>& cases, int draws, std::uint64_t seed) const;
 
   /// Times the cases in this order, `launches` samples each.
   std::vector<PythonTiming> Time(const std::vector<std::string>& cases, int launches, int warmup) const;
 
-  /// The command of a process that calls a case between cudaProfilerStart and cudaProfilerStop, for `seconds` and until
-  /// its counters are taken; SIGALRM ends it at the time limit. It writes to the file `answer`.
+  /// The command for a process that calls a case between cudaProfilerStart and cudaProfilerStop, for `seconds` and
+  /// until its counters are taken; SIGALRM ends it at the time limit. It writes to the file `answer`.
   std::vector<std::string> RunCommand(const std::string& name, double seconds, const std::string& answer) const;
-  /// Throws the Error that it answered, if it did.
+  /// Throws the Error in its answer, if any.
   static void ThrowError(const std::string& answer);
-  /// Its answer. `status`: as waitpid() gives it.
+  /// Reads its answer. `status`: as returned by waitpid().
   PythonCalls ReadCalls(const std::string& name, const std::string& answer, int status) const;
 
  private:

@@ -10,7 +10,7 @@ namespace fa_profile::sass {
 /// without which nothing can be attributed to source lines. Throws Error when the file cannot be read.
 Diagnosis DiagnoseLineInfo(const std::string& file);
 
-/// Whether nvdisasm is where FindNvdisasm() looks. Does not throw.
+/// Whether FindNvdisasm() finds nvdisasm. Does not throw.
 Diagnosis DiagnoseNvdisasm();
 
 }  // namespace fa_profile::sass

@@ -12,11 +12,11 @@
 
 namespace fa_profile::sass {
 
-/// Where NVIDIA's nvdisasm is: FA_PROFILE_NVDISASM, PATH, or one of CudaToolkits(). Absent when nowhere. Throws Error
-/// when FA_PROFILE_NVDISASM names no program.
+/// Path of NVIDIA's nvdisasm: from FA_PROFILE_NVDISASM, PATH, or CudaToolkits(). Absent if not found. Throws Error when
+/// FA_PROFILE_NVDISASM names no program.
 std::optional<std::string> FindNvdisasm();
 
-/// The same. Throws Error, with how to install it, when it is nowhere.
+/// The same. Throws Error, with how to install it, if it is not found.
 std::string RequireNvdisasm();
 
 /// The functions of a cubin, each instruction with its inline stack (empty without line information): all, or those
@@ -29,44 +29,44 @@ std::string RequireNvdisasm();
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted = {});
 
-/// Takes one function at a time: the inline stacks of all of them may need gigabytes.
+/// Takes one function at a time: the inline stacks of all together may need gigabytes.
 using TakeFunction = std::function<void(DeviceFunction function)>;
 
-/// The same, in the same order. nvdisasm has ended when the first is taken.
+/// The same, in the same order. nvdisasm has ended before the first is passed.
 void Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc, const std::string& nvdisasm,
                  const std::vector<std::string>& wanted, const TakeFunction& take);
 
-/// A cubin, and the functions of it that are wanted (mangled names); none: all.
+/// A cubin, and its wanted functions (mangled names); none: all.
 struct CubinPart {
   std::span<const std::uint8_t> cubin;
   std::vector<std::string> wanted;
 };
 
-/// Disassemble() of each, in one run of nvdisasm: it takes longer to start than to read most cubins. Cubins that differ
-/// from the first in architecture or layout, and those that call code by name, take a run each. `take` gets the
-/// functions in the order of the parts, when nvdisasm has read all of them. Throws Error as Disassemble() does, when
-/// any of them fails.
+/// Disassemble() for each part, in one run of nvdisasm: it takes longer to start than to read most cubins. Cubins that
+/// differ from the first in architecture or layout, and those that call code by name, take a separate run each. `take`
+/// gets the functions in the order of the parts, once nvdisasm has read all of them. Throws Error like Disassemble(),
+/// if any of them fails.
 void DisassembleTogether(const std::vector<CubinPart>& parts, const std::string& nvdisasm,
                          const std::function<void(std::size_t part, DeviceFunction function)>& take);
 
-/// Disassemble() without nvdisasm: where the instructions are and their inline stacks, no opcodes. That is enough to
-/// tell the phase of an instruction, but not what it does. Throws Error when the bytes are not a cubin.
+/// Disassemble() without nvdisasm: the positions of instructions and their inline stacks, but no opcodes. That is
+/// enough to find an instruction's phase, but not what it does. Throws Error if the bytes are not a cubin.
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                              const std::vector<std::string>& wanted = {});
 void ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc, const std::vector<std::string>& wanted,
                       const TakeFunction& take);
 
-/// Disassemble(), or ReadInlineStacks() where `nvdisasm` is absent: then MissesNvdisasm() belongs into the recording.
+/// Disassemble(), or ReadInlineStacks() if `nvdisasm` is absent: MissesNvdisasm() then belongs in the recording.
 std::vector<DeviceFunction> ReadCode(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                      const std::optional<std::string>& nvdisasm,
                                      const std::vector<std::string>& wanted = {});
 DataLoss MissesNvdisasm();
 
-/// What `nvdisasm -json` printed, without inline stacks. Each function's offsets count from its own start. Throws Error
-/// when the text is something else.
+/// Parses the output of `nvdisasm -json`, without inline stacks. Each function's offsets count from its own start.
+/// Throws Error if the text is something else.
 std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text);
 
-/// What `nvdisasm -c` printed: the same. Lines that are something else are passed over.
+/// The same for the output of `nvdisasm -c`. Other lines are skipped.
 std::vector<DeviceFunction> ParseNvdisasmText(std::string_view text);
 
 }  // namespace fa_profile::sass

@@ -13,8 +13,8 @@
 
 namespace fa_profile::sass {
 
-/// Where each instruction of a cubin comes from: the cubin's .debug_line, a DWARF line program (versions 2 to 4) in
-/// which NVIDIA's compilers also tell which function was inlined into which.
+/// Source of each instruction in a cubin: the cubin's .debug_line, a DWARF line program (versions 2 to 4) in which
+/// NVIDIA's compilers also record which function was inlined into which.
 class LineTable {
  public:
   /// Reads all of it; empty for a cubin without line information. Throws Error for bytes that are damaged or not a
@@ -22,10 +22,11 @@ class LineTable {
   explicit LineTable(std::span<const std::uint8_t> cubin);
 
   /// The frames of the instruction `offset` bytes into `function` (mangled), innermost first; the last is the function
-  /// that holds the instruction: a subroutine where it is one inside a kernel. Empty where the table has nothing.
+  /// that holds the instruction: if that is a subroutine inside a kernel, the subroutine. Empty if the table has
+  /// nothing.
   std::vector<InlineFrame> Frames(const std::string& function, std::uint64_t offset) const;
 
-  /// Paths of all source files, headers included, in any order and maybe repeated.
+  /// Paths of all source files, including headers, in any order and possibly repeated.
   std::vector<std::string> Files() const;
 
   bool empty() const { return functions_.empty(); }
@@ -49,7 +50,7 @@ class LineTable {
     std::uint64_t inlined = 0;  // where names_ holds the inlined function's name
   };
   struct Function {
-    std::vector<Row> rows;                 // as the program made them, which `caller` counts
+    std::vector<Row> rows;                 // in the program's order, which `caller` refers to
     std::vector<std::uint32_t> by_offset;  // their indices
     std::uint32_t section = 0;
     std::uint64_t start = 0;  // in the section
@@ -62,13 +63,13 @@ class LineTable {
   std::map<std::string, Function> functions_;                               // by mangled name
 };
 
-/// Replaces each path of a source file in a cubin's line information by what `rewritten` gives for it: nothing longer.
-/// A folder is replaced by that of a file in it. The cubin keeps its size: shorter paths begin with "./////", which
-/// LineTable leaves out. False: an absolute path is left, there or elsewhere (-G writes more of them). Throws Error for
-/// bytes that are damaged or not a cubin.
+/// Replaces each path of a source file in a cubin's line information by the result of `rewritten` for it, which must
+/// not be longer. A folder is replaced by that of a file in it. The cubin keeps its size: shorter paths begin with
+/// "./////", which LineTable leaves out. False: an absolute path is left, there or elsewhere (-G writes more of them).
+/// Throws Error for bytes that are damaged or not a cubin.
 bool RewriteSourcePaths(std::span<std::uint8_t> cubin, const std::function<std::string(const std::string&)>& rewritten);
 
-/// Whether an absolute path of a usual folder (/home, /usr, /tmp, ...) is anywhere in these bytes.
+/// Whether these bytes contain an absolute path in a usual folder (/home, /usr, /tmp, ...).
 bool HoldsAbsolutePath(std::string_view bytes);
 
 }  // namespace fa_profile::sass

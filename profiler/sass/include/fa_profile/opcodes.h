@@ -7,19 +7,19 @@
 
 #include "fa_profile/phase_map.h"
 
-/// What opcodes mean, for sm_80 to sm_120. No other file names one: a reader asks by what it wants to know.
+/// The meaning of opcodes, for sm_80 to sm_120. No other file names one: readers ask for the properties that they need.
 ///
-/// An opcode is as nvdisasm writes it, "HMMA.16816.F32": a base, which has a row in the table (opcode_table.cpp), and
+/// An opcode has nvdisasm's form, "HMMA.16816.F32": a base, which has a row in the table (opcode_table.cpp), and
 /// modifiers. No function throws.
 namespace fa_profile::sass {
 
-/// What kind of work an instruction asks for.
+/// The kind of work that an instruction requests.
 enum class OpcodeClass : std::uint8_t {
   kTensor,       ///< matrix instructions: HMMA, HGMMA, UTCHMMA, ...
   kExponential,  ///< MUFU.EX2
   kSpecial,      ///< every other MUFU
   kFp32,
-  kFp16,  ///< fp16 and bf16, two a thread
+  kFp16,  ///< fp16 and bf16, two per thread
   kFp64,
   kInteger,  ///< integer and logic, moves, conversions, comparisons
   kSharedLoad,
@@ -27,7 +27,7 @@ enum class OpcodeClass : std::uint8_t {
   kMatrixLoad,   ///< LDSM
   kMatrixStore,  ///< STSM
   kAsyncCopy,    ///< LDGSTS, the bulk copies of TMA, UTCCP: the instruction does not wait for the data
-  kGlobalLoad,   ///< generic loads too
+  kGlobalLoad,   ///< including generic loads
   kGlobalStore,
   kLocalLoad,
   kLocalStore,
@@ -39,16 +39,16 @@ enum class OpcodeClass : std::uint8_t {
   kReduction,  ///< between the threads of a warp: shuffles, votes, REDUX
   kAtomic,
   kControl,
-  kUniform,  ///< integer work of the uniform datapath, one for a warp
+  kUniform,  ///< integer work of the uniform datapath, one per warp
   kOther,
 };
 inline constexpr int kOpcodeClasses = static_cast<int>(OpcodeClass::kOther) + 1;
 
-/// "shared_load": the name of formulas' `inst.<class>` and `thread_inst.<class>`.
+/// "shared_load": the name used in formulas, as in `inst.<class>` and `thread_inst.<class>`.
 std::string_view ClassName(OpcodeClass opcode_class);
 
-/// What an instruction does to whoever follows values and control through code: loads, products, exponentials and what
-/// only moves a value are distinguished, and most of the rest is kOther.
+/// The role of an instruction for code that follows values and control flow: loads, products, exponentials and mere
+/// moves of a value are distinguished, and most of the rest is kOther.
 enum class Form : std::uint8_t {
   kGlobalLoad,    ///< LDG, LD
   kAsyncCopy,     ///< LDGSTS: global to shared memory
@@ -74,7 +74,7 @@ enum class Form : std::uint8_t {
   kMove,             ///< copies and selections: the value stays what it is
   kShuffle,          ///< a move between threads
   kConversion,       ///< a move into another floating-point type
-  kAddress,          ///< integer arithmetic, special registers, constants that addresses and counters are made of
+  kAddress,          ///< integer arithmetic, special registers, constants for addresses and counters
   kCompare,          ///< defines predicates only
   kBarrier,          ///< BAR
   kMbarrier,         ///< SYNCS
@@ -90,7 +90,7 @@ enum class Form : std::uint8_t {
   kExit,         ///< EXIT, KILL
   kReturn,       ///< RET
   kRegionBegin,  ///< BSSY
-  kRegionEnd,    ///< BSYNC: goes on where the BSSY of its register says
+  kRegionEnd,    ///< BSYNC: continues where the BSSY of its register says
   kTrap,         ///< BPT
   kNop,
   kConvergence,  ///< other control that moves no value: WARPSYNC, YIELD, PMTRIG
@@ -107,33 +107,33 @@ constexpr bool IsConvergence(Form form) { return form >= Form::kRegionBegin && f
 /// A branch, call, end, or convergence.
 constexpr bool IsControl(Form form) { return form >= Form::kBranch && form <= Form::kConvergence; }
 
-/// What an instruction computes of integers, as far as addresses and counters are made of it.
+/// An instruction's integer operation, as far as it matters for addresses and counters.
 enum class IntegerOp : std::uint8_t {
   kNone,
-  kCopy,         ///< of its only source; floating point too
-  kSelect,       ///< one of two sources; floating point too
+  kCopy,         ///< copies its only source; also for floating point
+  kSelect,       ///< one of two sources; also for floating point
   kMinimum,      ///< or maximum
-  kAdd,          ///< of two or three sources
+  kAdd,          ///< sum of two or three sources
   kMultiplyAdd,  ///< a * b + c
   kShiftAdd,     ///< (a << constant) + b
   kShift,
-  kLogic,    ///< of three sources, by truth table
+  kLogic,    ///< combines three sources, by truth table
   kCompare,  ///< into predicates
 };
 
-/// The phase of instructions in code that names none, and that cannot be inferred.
+/// The phase of instructions in code that names none and whose phases cannot be inferred.
 enum class OpcodePhase : std::uint8_t { kBarriers, kMatrix, kReduction, kLoads, kStores, kControl, kArithmetic };
 
 /// A row of the table.
 struct Opcode {
   struct Traits {
     bool defines_nothing = false;          ///< its first operand is only read
-    bool predicate_first = false;          ///< it may define a predicate and, behind it, a register
+    bool predicate_first = false;          ///< it may define a predicate and, after it, a register
     bool two_predicates = false;           ///< it may define two predicates
     bool wide = false;                     ///< result and sources have 64 bits, unless a modifier says 32
-    int flops = 0;                         ///< of one thread
+    int flops = 0;                         ///< per thread
     IntegerOp integer = IntegerOp::kNone;  ///< without modifiers
-    std::uint16_t encoding = 0;            ///< of a matrix instruction: bits 0 to 8 of its machine code
+    std::uint16_t encoding = 0;            ///< for a matrix instruction: bits 0 to 8 of its machine code
   };
 
   std::string_view base{};  ///< "HMMA"
@@ -146,8 +146,8 @@ struct Opcode {
 /// The rows, sorted by base.
 std::span<const Opcode> OpcodeTable();
 
-/// The row of an opcode. Of one that is not in the table a row without a base: uniform work when it begins with U, a
-/// matrix instruction of an unknown form when it ends in MMA.
+/// An opcode's row. For one that is not in the table, a row without a base: uniform work if it begins with U, a matrix
+/// instruction of unknown form if it ends in MMA.
 const Opcode& FindOpcode(std::string_view opcode);
 
 /// Whether these are bits 0 to 8 of a matrix instruction's machine code.
@@ -162,10 +162,10 @@ OpcodeClass ClassOf(std::string_view opcode);
 /// Never kCompare, which follows from the operands.
 Form FormOf(std::string_view opcode);
 
-/// kNone where a modifier makes it another operation: a carry that comes in, the upper half, a shift to the right.
+/// kNone if a modifier makes it another operation: a carry in, the upper half, a right shift.
 IntegerOp IntegerOpOf(std::string_view opcode);
 
-/// What an integer comparison asks of its operands.
+/// The condition of an integer comparison.
 struct IntegerComparison {
   bool less = false;     ///< it holds for a < b
   bool equal = false;    ///< it holds for a == b
@@ -173,10 +173,10 @@ struct IntegerComparison {
   bool is_unsigned = false;
 };
 
-/// Nothing where the opcode compares no integers, or goes on with a comparison of their lower halves.
+/// Nothing if the opcode compares no integers, or continues a comparison of their lower halves.
 std::optional<IntegerComparison> ReadIntegerComparison(std::string_view opcode);
 
-/// Registers of 32 bits that the data of an instruction take, 1 to 4.
+/// Number of 32-bit registers that an instruction's data takes, 1 to 4.
 int RegistersOf(std::string_view opcode);
 
 /// Bytes that a thread loads or stores, 1 to 16.
@@ -188,39 +188,38 @@ bool Makes64Bits(std::string_view opcode);
 /// Whether sources have the width of the result.
 bool HasWideSources(std::string_view opcode);
 
-/// Registers of one thread that hold its parts of A, B and C.
+/// Registers per thread that hold its parts of A, B and C.
 struct MatrixFragments {
   int a = 0;
   int b = 0;
   int c = 0;
 };
 
-/// Of a kMatrix or kWarpgroupMatrix, in registers (PTX ISA, "Matrix fragments"). The accumulator of a warpgroup's 64xN
+/// For a kMatrix or kWarpgroupMatrix, in registers (PTX ISA, "Matrix fragments"). The accumulator of a warpgroup's 64xN
 /// has N/2 registers in fp32, N/4 in fp16.
 MatrixFragments FragmentsOf(std::string_view opcode);
 
-/// FLOPs that one warp's execution takes on the tensor cores: 2 M N K of the shape in the opcode, half of it for sparse
-/// ones, which skip every other product. A warpgroup's instruction (64xNxK) is executed by four warps, each for its 16
-/// rows. Integer and bit products count alike. 0 for other opcodes; nothing for a matrix instruction that does not say
-/// its shape (Blackwell's UTC ones keep it in a descriptor).
+/// FLOPs on the tensor cores per execution by a warp: 2 M N K for the shape in the opcode, half of it for sparse ones,
+/// which skip every other product. A warpgroup's instruction (64xNxK) is executed by four warps, each for its 16 rows.
+/// Integer and bit products count alike. 0 for other opcodes; nothing for a matrix instruction that does not state its
+/// shape (Blackwell's UTC ones keep it in a descriptor).
 std::optional<double> TensorFlops(std::string_view opcode);
 
-/// How many products are added to one element: K of the shape in a matrix instruction's opcode. Nothing where it says
-/// none.
+/// Number of products added to one element: K in the shape of a matrix instruction's opcode. Nothing if it has none.
 std::optional<double> TensorDepth(std::string_view opcode);
 
-/// FLOPs of one thread outside the tensor cores: FADD and FMUL 1, FFMA 2, the packed ones (fp16, fp32x2) twice that;
-/// fp64 alike. 0 for moves, comparisons, conversions and MUFU, and for HFMA2 and HADD2 that only load a constant or
-/// convert, which their `operands` tell.
+/// FLOPs per thread outside the tensor cores: FADD and FMUL 1, FFMA 2, the packed ones (fp16, fp32x2) twice that; fp64
+/// alike. 0 for moves, comparisons, conversions and MUFU, and for HFMA2 and HADD2 that only load a constant or convert,
+/// as their `operands` show.
 double ThreadFlops(std::string_view opcode, std::string_view operands);
 
-/// Exponentials of one thread: MUFU.EX2 1, with a packed type 2; else 0.
+/// Exponentials per thread: MUFU.EX2 1, with a packed type 2; else 0.
 double ThreadExponentials(std::string_view opcode);
 
-/// Whether ncu's count of HMMA instructions has it.
+/// Whether it is included in ncu's count of HMMA instructions.
 bool IsHmma(std::string_view opcode);
 
-/// A load that says it is the last of its register's place in local memory.
+/// A load marked as the last use of its register's place in local memory.
 bool IsLastUse(std::string_view opcode);
 
 /// A barrier of the block: whether warps wait at it, BAR.SYNC and BAR.RED, or only arrive, BAR.ARV.
@@ -230,7 +229,7 @@ bool ArrivesAtBarrier(std::string_view opcode);
 /// Asks an mbarrier whether its phase is over, SYNCS.PHASECHK.
 bool AsksMbarrier(std::string_view opcode);
 
-/// Tells an mbarrier of a warp that has read or written; not how many bytes a copy will bring.
+/// Notifies an mbarrier of a warp that has read or written; not of how many bytes a copy will bring.
 bool ArrivesAtMbarrier(std::string_view opcode);
 
 /// A copy by TMA into shared memory, which completes an mbarrier.
@@ -241,7 +240,7 @@ bool FillsSharedMemory(std::string_view opcode);
 bool BeginsProducts(std::string_view opcode);
 bool WaitsForProducts(std::string_view opcode);
 
-/// BRA.DIV: leads to code for threads that diverged, which does the same as the code after the branch.
+/// BRA.DIV: leads to code for diverged threads, which does the same as the code after the branch.
 bool BranchesWhereDiverged(std::string_view opcode);
 
 /// BPT.TRAP: ends the kernel with an error.

@@ -18,7 +18,7 @@ namespace fa_profile::store {
 /// recording; a killed run leaves a `.part` that opens and holds everything committed. Each Commit() is one SQLite
 /// transaction; what was not committed goes with the writer, and a writer that committed nothing leaves no file. The
 /// `.part` is locked: a second writer for the same path gets an Error. One that a killed run left is never destroyed:
-/// it is renamed to `<path>.part.1` (or the next free number), which kept_aside() tells.
+/// it is renamed to `<path>.part.1` (or the next free number), which kept_aside() returns.
 ///
 /// Used from one thread. Throws Error with the cure: the disk is full, the path is not writable, exists, or is another
 /// writer's. After an Error of the disk the writer takes nothing more. A piece that a recording cannot hold (a value
@@ -35,13 +35,13 @@ class RecordingWriter final : public RecordingSink {
 
   void Commit() override;
 
-  /// Commits, marks the session complete and renames to the final name. The writer takes nothing after it.
+  /// Commits, marks the session complete and renames to the final name. The writer accepts nothing afterwards.
   void Finish();
 
   const std::string& path() const;
   /// Where the data is now: `<path>.part` until Finish().
   const std::string& part_path() const;
-  /// The name that a killed run's `.part` was given, when there was one: tell the user.
+  /// The new name of a killed run's `.part`, if there was one: tell the user.
   const std::optional<std::string>& kept_aside() const;
 
  private:
@@ -51,16 +51,16 @@ class RecordingWriter final : public RecordingSink {
   std::unique_ptr<Impl> impl_;
 };
 
-/// "F.fap.part", or "F.fap.part.1" that made room for the next: of a run that was killed, or still runs.
+/// "F.fap.part", or "F.fap.part.1", renamed to make room for the next: from a run that was killed, or still runs.
 bool IsPart(const std::string& path);
 
-/// The process that writes this file (a writer's `part_path`) now; absent: none does. 0: one whose number is not known
-/// here, as of another host or container.
+/// The process currently writing this file (a writer's `part_path`); absent: none. 0: one whose number is not known
+/// here, such as in another host or container.
 std::optional<int> WriterOf(const std::string& part_path);
 
-/// What to load of the kinds that are most of a recording.
+/// Which of the kinds that make up most of a recording to load.
 struct LoadOptions {
-  /// Absent: all metrics. Otherwise only these names, which is what keeps a report fast.
+  /// Absent: all metrics. Otherwise only these names, which keeps a report fast.
   std::optional<std::set<std::string>> metrics;
   bool code = true;     ///< functions, samplings and countings
   bool cubins = false;  ///< cubins, decompressed
@@ -74,18 +74,18 @@ struct LoadOptions {
 class RecordingReader {
  public:
   explicit RecordingReader(const std::string& path);
-  /// Reads a recording held in memory, for tests and fuzzing; `bytes` are copied. Refuses what a file would be refused
-  /// for, that is not named `.part`.
+  /// Reads a recording held in memory, for tests and fuzzing; `bytes` are copied. Refuses whatever a file that is not
+  /// named `.part` would be refused for.
   static RecordingReader FromBytes(std::span<const std::uint8_t> bytes);
   ~RecordingReader();
   RecordingReader(RecordingReader&&) noexcept;
 
-  /// Everything but the images, and what `options` leaves out. Kinds with an id are in the order of their ids, samples
-  /// and counts in the order of function and offset, the other kinds in the order written. `session.complete` is false
-  /// when the run was killed. What a file of an older version did not hold is empty.
+  /// Everything except the images and what `options` leaves out. Kinds with an id are in id order, samples and counts
+  /// in the order of function and offset, the other kinds in the order written. `session.complete` is false if the run
+  /// was killed. What a file of an older version lacks is empty.
   Recording Load(const LoadOptions& options = {}) const;
 
-  /// The raw counter data image, decompressed. Throws Error when there is none with this id.
+  /// The raw counter data image, decompressed. Throws Error if none has this id.
   CounterImage LoadImage(std::int64_t id) const;
 
   /// Ids of the images in the file.
@@ -97,9 +97,9 @@ class RecordingReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Writes a whole recording, each piece after those that it refers to; the caller commits. `recording` was loaded from
-/// `images` whole (code, cubins and all metrics), and may have been changed since; the raw counter data is copied from
-/// there. nullptr: there is none, and no range refers to any. Throws Error.
+/// Writes a whole recording, each piece after those that it refers to; the caller commits. `recording` was loaded
+/// completely from `images` (code, cubins and all metrics), and may have been changed since; the raw counter data is
+/// copied from there. nullptr: there is none, and no range refers to any. Throws Error.
 void WriteRecording(const Recording& recording, const RecordingReader* images, RecordingSink& sink);
 
 }  // namespace fa_profile::store

@@ -14,13 +14,13 @@
 
 namespace fa_profile::store {
 
-/// Owner of one SQLite connection. Check() turns each of SQLite's results into an Error that fits what the connection
-/// is for. One thread.
+/// Owns one SQLite connection. Check() turns SQLite's results into Errors that fit the connection's purpose. One
+/// thread.
 class Connection {
  public:
   enum class Use { kRead, kWrite, kAppend };  ///< kAppend: several processes add to one file
 
-  /// Takes `handle` over. `path` is how errors name the file.
+  /// Takes ownership of `handle`. `path` is the file's name in errors.
   Connection(sqlite3* handle, std::string path, Use use);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -28,11 +28,11 @@ class Connection {
 
   sqlite3* handle() const { return handle_; }
   const std::string& path() const { return path_; }
-  /// Of a recording that is read.
+  /// For a recording being read.
   int schema_version() const { return schema_version_; }
   void SetSchemaVersion(int version) { schema_version_ = version; }
 
-  /// Runs statements that give no rows.
+  /// Runs statements that return no rows.
   void Execute(const std::string& sql);
 
   /// Returns for SQLITE_OK, SQLITE_ROW and SQLITE_DONE; throws Error for everything else.
@@ -41,9 +41,9 @@ class Connection {
   /// Throws the Error "F.fap is damaged: <what>".
   [[noreturn]] void Damaged(const std::string& what) const;
 
-  /// Bounds what reading a hostile file can cost, in two ways. Its rows: a page may be reached many times, so that a
-  /// small file seems to hold any number of rows; an honest file gives no more bytes than it has. And its code in
-  /// memory: names and stacks are shared in the file and copied for each instruction.
+  /// Limits the cost of reading a hostile file in two ways. Its rows: a page may be reached many times, so that a small
+  /// file seems to hold any number of rows; an honest file yields no more bytes than it has. And its code in memory:
+  /// names and stacks are shared in the file and copied for each instruction.
   void SetLimits(std::int64_t row_bytes, std::int64_t memory_bytes);
   void ChargeRow(std::int64_t bytes);
   void ChargeMemory(std::int64_t bytes);
@@ -68,13 +68,13 @@ class Statement {
 
   Connection& connection() { return connection_; }
 
-  /// Binds the next parameter. A text must outlive Run(); bytes of it that are not UTF-8 are replaced. Absent is NULL.
+  /// Binds the next parameter. A text must outlive Run(); bytes in it that are not UTF-8 are replaced. Absent is NULL.
   /// SQLite has no unsigned numbers: 64 bits are stored as the signed number with the same bits.
   void Bind(std::int64_t value);
   void Bind(double value);
   void Bind(const std::string& text);
   void Bind(std::vector<std::uint8_t> blob);
-  void BindCopy(const std::string& text);  ///< a text that need not outlive the call
+  void BindCopy(const std::string& text);  ///< for a text that need not outlive the call
   template <std::integral T>
   void Bind(T value) {
     Bind(static_cast<std::int64_t>(value));
@@ -92,8 +92,8 @@ class Statement {
   /// Steps to the next row; false after the last one.
   bool Next();
 
-  /// Reads the next column. Throws Error (damaged) when the value has another type or does not fit, is not finite, or
-  /// is a text that is not UTF-8.
+  /// Reads the next column. Throws Error (damaged) if the value has another type or does not fit, is not finite, or is
+  /// text that is not UTF-8.
   void Read(std::int64_t& value);
   void Read(bool& value);
   void Read(double& value);
@@ -130,19 +130,19 @@ class Statement {
   std::vector<std::uint8_t> blob_;  // bound
 };
 
-/// Whether `text` is UTF-8 without a NUL, as every text in a recording is.
+/// Whether `text` is UTF-8 without a NUL, like every text in a recording.
 bool IsText(std::string_view text);
 
-/// `text` with each byte that IsText() refuses replaced by U+FFFD. Names from outside (a path, a demangled symbol) may
-/// hold any bytes and must not stop a run.
+/// `text` with each byte that IsText() refuses replaced by U+FFFD. External names (a path, a demangled symbol) may
+/// contain any bytes and must not stop a run.
 std::string ToText(std::string_view text);
 
-/// Throws Error when `path` or a file that SQLite would open, too (-journal, -wal, -shm), exists and is not a
-/// regular file. None is opened: that would drop this process's locks (POSIX).
+/// Throws Error if `path`, or a file that SQLite would also open (-journal, -wal, -shm), exists and is not a regular
+/// file. None is opened: that would drop this process's locks (POSIX).
 void RequireRegularFiles(const std::string& path);
 
 /// Whether the rollback journal of `database_path` names a super-journal. Ours never do, and SQLite's recovery may
-/// delete the file so named: a hostile journal must not be rolled back.
+/// delete the file it names: a hostile journal must not be rolled back.
 bool JournalNamesAnotherFile(const std::string& database_path);
 
 }  // namespace fa_profile::store

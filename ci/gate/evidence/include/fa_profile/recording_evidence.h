@@ -23,7 +23,7 @@ enum class Cards { kOne, kSeveral };
 /// without files, and for two environments or two builds.
 Evidence LoadEvidence(const std::vector<std::string>& files, Cards cards = Cards::kOne);
 
-/// Merges evidence that was read. Throws Error as above.
+/// Merges evidence that is already loaded. Throws Error as above.
 Evidence MergeEvidence(std::vector<Evidence> pieces, Cards cards = Cards::kOne);
 
 }  // namespace fa_profile::gate

@@ -7,7 +7,7 @@
 
 namespace fa_profile::gate {
 
-/// Which code of a build counts.
+/// Selects the code of a build.
 struct StaticOptions {
   std::string architecture;              ///< "sm_90a"; empty: the newest of each file
   std::string kernel_pattern;            ///< RE2, searched in a case's kernel and in demangled names; empty: all
@@ -22,8 +22,8 @@ struct StaticOptions {
 Evidence StaticEvidence(const std::string& build, const StaticOptions& options);
 
 /// Makes the warnings of two builds comparable. If only one has a compiler log, its warnings are removed and its losses
-/// note it: none can be known to be new. A file without kernels that has warnings in one build gets an empty case in
-/// the other.
+/// note it: no warning can be known to be new. A file without kernels that has warnings in one build gets an empty case
+/// in the other.
 void AlignWarnings(Evidence& base, Evidence& candidate);
 
 }  // namespace fa_profile::gate

@@ -11,7 +11,7 @@ namespace fa_profile::gate {
 /// Version of a baseline file. A reader takes its own version and older ones.
 inline constexpr int kBaselineVersion = 1;
 
-/// Bytes of the largest evidence or baseline that is read.
+/// Size limit of evidence or a baseline, in bytes.
 inline constexpr std::size_t kLargestEvidence = std::size_t{64} << 20U;
 
 /// Who made a baseline, why, from what, and a hash of the whole file except the hash itself.
@@ -19,10 +19,10 @@ struct Receipt {
   std::string promoted_at;  ///< UTC, ISO 8601
   std::string promoted_by;  ///< "Name <mail>" from git's configuration; may be empty
   std::string reason;
-  std::string commit;                ///< of the code that was measured
+  std::string commit;                ///< commit of the measured code
   std::vector<std::string> sources;  ///< name and SHA-256 of each file it was made from
   std::string previous;              ///< sha256 of the baseline it replaces; empty: it is the first of its lineage
-  std::string sha256;                ///< of the content, 64 hexadecimal digits
+  std::string sha256;                ///< hash of the content, 64 hexadecimal digits
 };
 
 /// A promoted measurement: raw samples of many processes of one build in one environment.
@@ -34,7 +34,7 @@ struct PromotedBaseline {
 };
 
 /// GPU model, driver branch, CUDA runtime and highest SM clock, as a file name: "nvidia-h200_580_cuda-13.0_1980MHz".
-/// Measurements of one lineage can be compared. A part that is not known is "unknown".
+/// Measurements of one lineage can be compared. Unknown parts are "unknown".
 std::string LineageOf(const Environment& environment);
 /// "nvidia-h200": the folder of a GPU model; at most 64 of [a-z0-9.-]. Throws Error when the name is empty.
 std::string GpuFolder(const std::string& gpu_name);
@@ -44,7 +44,7 @@ bool IsSuiteName(const std::string& suite);
 /// Throws Error unless it is one.
 void RequireSuiteName(const std::string& suite);
 
-/// Computes receipt.sha256, whatever it was. ToJson(ParseBaseline(x)) == x for text that it wrote.
+/// Computes receipt.sha256, ignoring its old value. ToJson(ParseBaseline(x)) == x for text that it wrote.
 std::string ToJson(const PromotedBaseline& baseline);
 
 /// Hostile input: throws Error, with the cure, for a file that is not a baseline, was written by a newer tool, is
@@ -54,7 +54,7 @@ PromotedBaseline ParseBaseline(const std::string& text, const std::string& name)
 /// Whether JSON is a baseline rather than evidence: it has a receipt.
 bool IsBaselineText(const std::string& text);
 
-/// Makes a baseline of evidence; the caller adds receipt.sources. `previous`: the current baseline; if it is of the
+/// Makes a baseline from evidence; the caller adds receipt.sources. `previous`: the current baseline; if it is of the
 /// same lineage, it becomes receipt.previous. Throws Error, with the cure, for evidence with a kernel that is not
 /// correct or (except kReferenceKernel) not verified, with a case that has durations from fewer than `least_processes`
 /// processes of one kind, with a throttled process, with losses, without a GPU's name; and for an empty reason.

@@ -10,11 +10,11 @@
 
 namespace fa_profile::gate {
 
-/// The folder of the baselines, from the root of the repository. It has a folder for each GPU model with <suite>.json,
-/// the newest lineage, and <suite>.<lineage>.json for each older one.
+/// The folder of the baselines, relative to the root of the repository. It has a folder for each GPU model with
+/// <suite>.json, the newest lineage, and <suite>.<lineage>.json for each older one.
 inline constexpr const char* kBaselines = "ci/baselines";
 
-/// Folders that were made on the way, and go again with this object if nothing came into them.
+/// Folders created along the way; removed with this object if they are still empty.
 class NewFolders {
  public:
   NewFolders() = default;
@@ -22,9 +22,9 @@ class NewFolders {
   NewFolders(const NewFolders&) = delete;
   NewFolders& operator=(const NewFolders&) = delete;
 
-  /// Makes the folder and those above it that are missing. Throws Error.
+  /// Creates the folder and its missing parents. Throws Error.
   void Make(const std::string& path);
-  /// Takes over one that was made already.
+  /// Takes over one that is already made.
   void Add(const std::string& path) { made_.push_back(path); }
 
  private:
@@ -35,8 +35,8 @@ class NewFolders {
 /// followed, and nothing outside the folder is read or written.
 class BaselineFolder {
  public:
-  /// Makes the folder, which goes again if nothing is stored in it. Throws Error when that fails, or for a path with
-  /// ".." in it.
+  /// Makes the folder, which is removed again if nothing is stored in it. Throws Error when that fails, or for a path
+  /// with ".." in it.
   BaselineFolder(const std::string& baselines, const std::string& gpu_name);
   BaselineFolder(const BaselineFolder&) = delete;
   BaselineFolder& operator=(const BaselineFolder&) = delete;
@@ -56,7 +56,7 @@ class BaselineFolder {
   Descriptor folder_;
 };
 
-/// The baseline to compare a measurement with: of its GPU model, and of its lineage if there is one, else the newest
+/// The baseline to compare a measurement with: for its GPU model, and of its lineage if there is one, else the newest
 /// (the judge then compares the environments). Throws Error, with the command that makes one, if there is none.
 PromotedBaseline FindBaseline(const std::string& folder, const Environment& environment, const std::string& suite);
 
@@ -85,8 +85,8 @@ struct BaselineCheck {
   std::size_t checked = 0;
   std::vector<BadBaseline> bad;
 };
-/// VerifyBaselines() of folders, whose files have to be in place, and of single files, which may be copies; without any
-/// of the default folder. Throws Error when there is no baseline at all.
+/// VerifyBaselines() on folders, whose files have to be in place, and on single files, which may be copies; without
+/// arguments on the default folder. Throws Error when there is no baseline at all.
 BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders, const std::string& default_folder);
 
 }  // namespace fa_profile::gate

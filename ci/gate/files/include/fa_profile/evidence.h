@@ -33,7 +33,7 @@ inline constexpr const char* kPhaseTime = "phase_time_ratio";
 /// A case whose code never changes, in every timing process of a pair: if its time changes, the machine changed.
 inline constexpr const char* kReferenceKernel = "gate_reference";
 
-/// Machine and tool of a measurement. Empty: unknown.
+/// Machine and tool used for a measurement. Empty: unknown.
 struct Environment {
   std::string gpu_name;  ///< "NVIDIA H200"
   std::string gpu_uuid;  ///< empty: unknown, or several cards, and each process names its own
@@ -49,8 +49,8 @@ struct Environment {
   std::string taken_at;  ///< UTC, ISO 8601
 };
 
-/// One field of Environment, and where a recording has it: `text` or `hertz` is set, and one of the last three. Drives
-/// JSON, merging, reports and EnvironmentOf().
+/// One field of Environment, and where it comes from in a recording: `text` or `hertz` is set, and one of the last
+/// three. Drives JSON, merging, reports and EnvironmentOf().
 struct EnvironmentField {
   const char* key;    ///< in JSON
   const char* label;  ///< in reports
@@ -89,7 +89,7 @@ inline constexpr std::array kEnvironmentFields = {
     OfSession("taken_at", "date", &Environment::taken_at, &Session::created_at),
 };
 
-/// The environment that a recording of this device and session has.
+/// The environment of a recording with this device and session.
 Environment EnvironmentOf(const Device& device, const Session& session);
 
 /// A line of source.
@@ -152,7 +152,7 @@ struct CaseFacts {
   bool works() const { return refused.empty() && untimed.empty() && (!verification || verification->correct()); }
 };
 
-/// The values of one process, the unit of every test: the variance inside a process does not predict the next one.
+/// The values from one process, the unit of every test: the variance inside a process does not predict the next one.
 struct ProcessSample {
   std::string kind;        ///< "timing", or "recording" (counters and phases)
   int stage = 1;           ///< 2: measured again, because stage 1 was suspect
@@ -171,8 +171,8 @@ struct Evidence {
   std::vector<CaseFacts> cases;  ///< unique by kernel and shape
   std::vector<ProcessSample> processes;
   std::vector<std::string> losses;  ///< missing parts, one line each
-  /// Machine code of the build that was found and not read, with the reason, one line each: nothing tells whether it
-  /// changed, and no run passes with it.
+  /// Machine code of the build that was found but not read, with the reason, one line each: whether it changed is
+  /// unknown, and no run passes with it.
   std::vector<std::string> unread_code;
 };
 

@@ -6,7 +6,7 @@
 
 namespace fa_profile::gate {
 
-/// What a run of pairs measured (docs/gate-reference.md). It can be saved and judged again.
+/// The measurements of a run of pairs (docs/gate-reference.md). It can be saved and judged again.
 struct PairRun {
   Evidence base;
   Evidence candidate;
@@ -17,7 +17,7 @@ struct PairRun {
 /// JSON: {"version": 1, "second_stage": ..., "base": evidence, "candidate": ..., "control": ...}.
 std::string PairRunToJson(const PairRun& run);
 
-/// Reads what PairRunToJson() wrote. Hostile input: throws Error for anything else, as EvidenceFromJson() does.
+/// Reads what PairRunToJson() wrote. Hostile input: throws Error for anything else, like EvidenceFromJson().
 PairRun PairRunFromJson(const std::string& text, const std::string& name);
 
 }  // namespace fa_profile::gate

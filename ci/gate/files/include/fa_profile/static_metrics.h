@@ -16,10 +16,10 @@ struct StaticMetric {
   std::string_view label;  ///< in a report: "spilled bytes per thread"
   std::string_view unit;   ///< "bytes", "count", "instructions"
   Polarity polarity;
-  bool of_phases;  ///< exists for each phase too
+  bool of_phases;  ///< also exists for each phase
 };
 
-/// The whole table, in report order. registers_per_thread is in the catalogue too, with the same meaning.
+/// The whole table, in report order. registers_per_thread is also in the catalogue, with the same meaning.
 std::span<const StaticMetric> StaticMetrics();
 
 /// The row with this id, or nullptr.

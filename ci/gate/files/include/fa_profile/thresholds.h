@@ -15,7 +15,7 @@ enum class Severity { kError, kWarning, kOff };
 /// Limits of one kind of comparison. Worse means worse by more than both.
 struct Tolerance {
   double relative = 0.0;  ///< 0.02: 2 %
-  double absolute = 0.0;  ///< in the metric's unit; of shares: 0.015 is 1.5 points
+  double absolute = 0.0;  ///< in the metric's unit; for shares: 0.015 is 1.5 points
 };
 
 /// An item of `rules` or `exceptions`: demands on a metric of the cases that it matches. Patterns are globs
@@ -26,9 +26,9 @@ struct ThresholdRule {
   std::string shape = "*";
   std::string phase;               ///< glob; empty: the whole kernel, not phases
   std::string metric;              ///< an id of the catalogues, kCycles or an id of StaticMetrics(); not a glob
-  std::optional<double> relative;  ///< growth allowed, of the base's value
+  std::optional<double> relative;  ///< growth allowed, relative to the base's value
   std::optional<double> absolute;  ///< growth allowed, in the metric's unit
-  std::optional<double> minimum;   ///< of the candidate's value, whatever the base's is
+  std::optional<double> minimum;   ///< least allowed value of the candidate, whatever the base's
   std::optional<double> maximum;
   std::optional<Severity> severity;
   std::string owner;
@@ -46,14 +46,14 @@ struct Thresholds {
   double counter_relative = 0.005;
   double counter_aa_ranges = 3.0;   ///< absolute limit of a counter, in ranges of equal code
   double code_instructions = 0.20;  ///< growth of a kernel's code that makes it suspect
-  double code_registers = 0.25;     ///< the same of its registers per thread
+  double code_registers = 0.25;     ///< the same for its registers per thread
   double budget = 0.05;             ///< drift allowed against the promoted baseline
-  /// Standard deviation of the time of equal code between cards of one model. Two NVIDIA H200 (driver 580.159.04,
+  /// Standard deviation between cards of one model of the time of equal code. Two NVIDIA H200 (driver 580.159.04,
   /// November 2026) differed by 3.8, 3.5 and 2.8 % on cublas, wmma and mma, and by less than 0.8 % on four longer
   /// kernels: 3.4 % / sqrt(2), the first three.
   double between_cards = 0.024;
-  double suspect_level = 0.10;     ///< one-sided, of the first stage
-  double regression_level = 0.01;  ///< Holm-corrected over all suspects, of the second stage
+  double suspect_level = 0.10;     ///< one-sided, for the first stage
+  double regression_level = 0.01;  ///< Holm-corrected over all suspects, for the second stage
   double most_dropped_pairs = 0.25;
   std::vector<ThresholdRule> rules;  ///< rules, then exceptions, in the file's order
   /// Line of each default that the file sets, by DefaultSetting::Name().
@@ -81,8 +81,8 @@ std::span<const DefaultSetting> DefaultSettings();
 /// files over 1 MiB.
 Thresholds ParseThresholds(const std::string& text, const std::string& file);
 
-/// What `gate --explain` prints: each limit with its source (a line of the file, or the default), for these cases.
-/// `cases`: kernel and shape. Throws Error as RequireRulesMatch() does.
+/// Output of `gate --explain`: each limit with its source (a line of the file, or the default), for these cases.
+/// `cases`: kernel and shape. Throws Error like RequireRulesMatch().
 std::string ExplainThresholds(const Thresholds& thresholds,
                               const std::vector<std::pair<std::string, std::string>>& cases, const std::string& today);
 
@@ -95,7 +95,7 @@ void RequireRulesMatch(const Thresholds& thresholds, const std::vector<std::pair
 /// `*` matches any characters, `?` one byte; the whole text has to match. Takes at most pattern times text steps.
 bool GlobMatches(const std::string& pattern, const std::string& text);
 
-/// Unit of a metric that a rule can name, of a phase or (`phase` empty) of the whole kernel; absent: unknown metric.
+/// Unit of a metric that a rule can name, for a phase or (`phase` empty) the whole kernel; absent: unknown metric.
 std::optional<std::string_view> UnitOf(std::string_view phase, std::string_view metric);
 
 /// "ci/thresholds.yaml:12".

@@ -10,22 +10,22 @@
 namespace fa_profile::gate {
 
 struct HistoryOptions {
-  std::string gpu_uuid;        ///< of one card, or the beginning of it; empty: all
+  std::string gpu_uuid;        ///< a card's UUID or the beginning of it; empty: all
   std::string kernel_pattern;  ///< regular expression; empty: all
   std::size_t nights = 0;      ///< the newest of each card; 0: all
-  double level = 0.05;         ///< share of false ones expected among the change points, and among the drifts, at most
-  double least = 0.005;        ///< changes of times smaller than this are not reported; of drifts twice this
+  double level = 0.05;         ///< largest expected share of false ones among the change points, and among the drifts
+  double least = 0.005;        ///< smaller changes of times are not reported; for drifts twice this
   std::int64_t permutations = 9'999;
   std::uint64_t seed = 1;
 };
 
-/// A series moved between two nights.
+/// A series changed between two nights.
 struct ChangePoint {
   std::size_t series = 0;           ///< index in HistoryReport::history.series
   std::size_t at = 0;               ///< index of the first point after it
   double change = 0.0;              ///< relative, between the segments before and after it
   std::optional<double> low, high;  ///< 95 %, given the place
-  std::optional<double> p;          ///< of the permutation test; absent: a counter, which repeats exactly
+  std::optional<double> p;          ///< from the permutation test; absent: a counter, which repeats exactly
 };
 
 /// A series that moves slowly, not in one step.
@@ -34,16 +34,16 @@ struct Drift {
   double change = 0.0;  ///< relative, over all nights: Sen's slope
   double low = 0.0, high = 0.0;
   double p = 1.0;
-  std::optional<double> largest_change;  ///< of the series' change points
+  std::optional<double> largest_change;  ///< largest of the series' change points
 };
 
-/// What moved in a history. Never a verdict.
+/// What changed in a history. Never a verdict.
 struct HistoryReport {
   History history;                   ///< what was selected
   std::vector<ChangePoint> changes;  ///< newest first
   std::vector<Drift> drifts;         ///< largest first
   /// Correlation of a night's noise with the next one's, the median over the series; absent: too few nights. The tests
-  /// take nights for independent: with a correlation more of the findings are false.
+  /// assume independent nights: with correlation more of the findings are false.
   std::optional<double> correlation;
   std::size_t tested = 0;  ///< series of times long enough for the test
   HistoryOptions options;

@@ -7,7 +7,7 @@
 
 namespace fa_profile::gate {
 
-/// Values on each side of a change point, at least: two odd nights do not count as a change.
+/// Least number of values on each side of a change point: two odd nights do not count as a change.
 inline constexpr std::size_t kLeastSegment = 3;
 
 /// The best place to cut a series in two.
@@ -34,11 +34,11 @@ struct Trend {
   double slope = 0.0;  ///< median of all pairs, per step
   double slope_low = 0.0, slope_high = 0.0;  ///< 95 %
 };
-/// Absent: fewer than 4 values. Of the newest 2,000 values.
+/// Uses the newest 2,000 values. Absent: fewer than 4 values.
 std::optional<Trend> FindTrend(std::span<const double> values);
 
 /// How much larger `after` is than `before`: the median of all differences (Hodges and Lehmann, Ann. Math. Statist. 34,
-/// 1963), and the 95 % interval of the Mann-Whitney test; absent with too few values for that. Of the 300 values of
+/// 1963), and the 95 % interval of the Mann-Whitney test; absent with too few values for that. Uses the 300 values on
 /// each side that are nearest to the cut.
 struct Shift {
   double size = 0.0;
@@ -46,7 +46,7 @@ struct Shift {
 };
 Shift FindShift(std::span<const double> before, std::span<const double> after);
 
-/// Which hypotheses to reject so that of those rejected a share of `level` is expected to be true, at most: Benjamini
+/// Which hypotheses to reject so that at most a share of `level` of the rejected ones is expected to be true: Benjamini
 /// and Hochberg, J. R. Statist. Soc. B 57 (1995). It holds for independent p and for positively dependent ones
 /// (Benjamini and Yekutieli, Ann. Statist. 29, 2001). Returns the largest p that is rejected; absent: none is.
 std::optional<double> RejectUpTo(std::vector<double> p, double level);

@@ -8,17 +8,17 @@
 namespace fa_profile::gate {
 
 /// A build that can be measured: a fa-profile program with its ladder, a kernel library (kernel_abi_2.h), which this
-/// program loads, or a kernel in Python (docs/python-kernels.md), which this program runs.
+/// program loads, or a Python kernel (docs/python-kernels.md), which this program runs.
 struct GateBuild {
   std::string path;       ///< as given
   std::string program;    ///< absolute path of the program to start
   std::string library;    ///< absolute path; empty: the program's own kernels
-  std::string python;     ///< FILE.py:FUNCTION, with an absolute path; empty: no kernel in Python
-  std::string kernel_id;  ///< the library's name for its kernel, or the Python function's; empty of a program
-  /// Of the library, or of the Python file and its function; empty: unknown. A program's is not compared: it changes
-  /// with everything else in the program.
+  std::string python;     ///< FILE.py:FUNCTION, with an absolute path; empty: not a Python kernel
+  std::string kernel_id;  ///< the library's name for its kernel, or the Python function's; empty for a program
+  /// Hash of the library, or of the Python file and its function; empty: unknown. A program's is not compared: it
+  /// changes with everything else in the program.
   std::string host_code_hash;
-  std::string base_id;  ///< the same of the build that it is compared with; empty: as kernel_id
+  std::string base_id;  ///< kernel_id of the build that it is compared with; empty: as kernel_id
 };
 
 /// Finds the build at `path`: a program, a folder with one (cli/fa-profile, bin/fa-profile or fa-profile), a kernel
@@ -27,19 +27,19 @@ struct GateBuild {
 /// `tool`: the program that loads libraries and runs Python; empty: this one.
 GateBuild FindGateBuild(const std::string& path, const std::string& tool = "");
 
-/// What the base calls the kernel, or the case of a kernel in Python, that `build` calls `kernel`.
+/// The base's name for the kernel, or Python kernel's case, that `build` calls `kernel`.
 std::string NameInBase(const GateBuild& build, const std::string& kernel);
 
-/// What a process measures: each of the kernels at each of the shapes.
+/// The work of a process: each of the kernels at each of the shapes.
 struct GateRequest {
   std::vector<std::string> kernels;    ///< the base's ids; empty: those that match `pattern`
   std::string pattern;                 ///< regular expression; ignored for libraries
   std::vector<std::string> shapes;     ///< Shape::ToString(); empty: the default shape
   std::vector<std::string> libraries;  ///< kernel libraries in addition to the build's kernels
-  std::set<std::string> metrics;       ///< ids of the catalogue that are recorded besides the deterministic ones
+  std::set<std::string> metrics;       ///< ids of the catalogue to record in addition to the deterministic ones
   int device = 0;
-  std::string python = "python3";  ///< the Python of kernels in Python
-  double timeout_seconds = 120.0;  ///< of a case of one
+  std::string python = "python3";  ///< the interpreter for Python kernels
+  double timeout_seconds = 120.0;  ///< for one case of a Python kernel
 };
 
 /// argv of a timing process: it prints one line of JSON (timing_sample.h).

@@ -5,7 +5,7 @@
 
 #include "fa_profile/baseline_files.h"
 
-/// What fa-profile baseline prints, as text and JSON (docs/gate-reference.md). Texts of files are escaped: no line can
+/// Output of fa-profile baseline, as text and JSON (docs/gate-reference.md). Texts from files are escaped: no line can
 /// command a terminal.
 namespace fa_profile::gate {
 
@@ -19,11 +19,11 @@ struct StoredBaseline {
 std::string ReceiptText(const StoredBaseline& stored);
 std::string ReceiptJson(const StoredBaseline& stored);
 
-/// A table, one row a baseline.
+/// A table, one row per baseline.
 std::string BaselineListText(const std::vector<StoredBaseline>& list);
 std::string BaselineListJson(const std::vector<StoredBaseline>& list);
 
-/// The receipt, and of each case its median duration, the spread between processes, and its phases.
+/// The receipt, and for each case its median duration, the spread between processes, and its phases.
 std::string BaselineText(const StoredBaseline& stored);
 std::string BaselineJson(const StoredBaseline& stored);
 

@@ -8,7 +8,7 @@
 
 namespace fa_profile::gate {
 
-/// Where a result is written besides the terminal. Empty: nowhere. "-": stdout.
+/// Where a result is written in addition to the terminal. Empty: nowhere. "-": stdout.
 struct GateOutputs {
   std::string markdown, sarif, junit, json, html;
   std::string textfile;                                           ///< *.prom
@@ -17,12 +17,12 @@ struct GateOutputs {
   bool summary = false;  ///< append the Markdown to the file that $GITHUB_STEP_SUMMARY names
   /// Workflow commands on stdout; implied if $GITHUB_ACTIONS is "true" and no report goes to stdout.
   bool annotations = false;
-  std::string error_rate;  ///< of GateMarkdown()
-  /// What another function writes and reads: no report may be one of these files.
+  std::string error_rate;  ///< for GateMarkdown()
+  /// File that another function writes and reads: no report may go to it.
   std::string save;
   std::vector<std::string> inputs;
 
-  /// Whether a report goes to stdout, where then nothing else may be printed.
+  /// Whether a report goes to stdout, where nothing else may be printed then.
   bool TakeStdout() const;
 };
 
@@ -31,7 +31,7 @@ struct GateOutputs {
 void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs);
 
 /// Throws Error for outputs that WriteGateOutputs() could not write: a textfile not named *.prom, a summary without
-/// $GITHUB_STEP_SUMMARY, a path that CheckReportFiles() refuses. To be called before minutes of measuring.
+/// $GITHUB_STEP_SUMMARY, a path that CheckReportFiles() refuses. Call it before minutes of measuring.
 void CheckGateOutputs(const GateOutputs& outputs);
 
 }  // namespace fa_profile::gate

@@ -5,9 +5,9 @@
 #include "fa_profile/gate.h"
 #include "fa_profile/gate_state.h"
 
-/// A result of the gate in each output format (docs/gate-reference.md). The same result gives the same bytes. All texts
-/// of a result are hostile, because kernel names, origins and reasons may come from untrusted builds; each format
-/// escapes them.
+/// A gate result in each output format (docs/gate-reference.md). The same result gives the same bytes. All texts in a
+/// result are hostile, because kernel names, origins and reasons may come from untrusted builds; each format escapes
+/// them.
 namespace fa_profile::gate {
 
 /// For a terminal, wrapped at 100 columns. No line is a command to a CI system.
@@ -15,7 +15,7 @@ std::string GateText(const GateResult& result);
 
 /// A comment for a pull request, or a job summary: at most 65,536 bytes; the first line is a hidden marker
 /// (kCommentMarker). Rows and reasons that do not fit are counted. `error_rate`: a sentence with the gate's error rate
-/// as `gate selftest` measured it; empty: none.
+/// as measured by `gate selftest`; empty: none.
 std::string GateMarkdown(const GateResult& result, const std::string& error_rate);
 inline constexpr const char* kCommentMarker = "<!-- fa-profile gate -->";
 
@@ -34,7 +34,7 @@ std::string GateJunit(const GateResult& result);
 /// docs/gate.schema.json. ASCII.
 std::string GateJson(const GateResult& result);
 
-/// "mma 1,8,512,64" as every report names a case: one line of valid UTF-8, of at most 120 characters.
+/// A case's name in every report, "mma 1,8,512,64": one line of valid UTF-8, at most 120 characters.
 std::string CaseTitle(const CaseVerdict& verdict);
 
 /// The values of the gate's metrics (faprof_gate_*). A case's name is kernel and shape, "mma 4,16,1024,64"; the change

@@ -22,7 +22,7 @@ struct TrialOptions {
   std::uint64_t seed = 1;
   std::int64_t false_alarm_trials = 20000;  ///< simulated pull requests
   std::int64_t power_trials = 2000;         ///< draws per question
-  Thresholds thresholds;                    ///< of the gate that is tested
+  Thresholds thresholds;                    ///< thresholds of the gate under test
 };
 
 struct TrialReport {
@@ -30,7 +30,7 @@ struct TrialReport {
   std::vector<RuleRate> rates;
   /// Deciles of the first stage's p under the null of equal code with tolerance 0: uniform when calibrated.
   std::vector<std::int64_t> p_deciles;
-  std::vector<std::string> notes;   ///< what was drawn, and the limits of the numbers, one line each
+  std::vector<std::string> notes;   ///< what was drawn, and how far the numbers go, one line each
   std::vector<std::string> failed;  ///< missed targets, one line each; empty: the gate meets all of them
 };
 

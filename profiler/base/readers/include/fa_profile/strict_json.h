@@ -10,26 +10,26 @@
 
 namespace fa_profile {
 
-/// Limits of what is read (docs/gate-reference.md).
+/// Limits on input (docs/gate-reference.md).
 inline constexpr std::size_t kLargestJson = std::size_t{64} << 20U;
 inline constexpr int kDeepestJson = 16;
 inline constexpr std::size_t kMostJsonValues = 2'000'000;
 inline constexpr std::size_t kLongestText = 4096;
 
-/// What a file is called in an error, and its cure.
+/// A file's name in errors, and the cure.
 struct JsonFile {
   std::string name;
   std::string hint;
 };
 
-/// A place in a document that is read once, field by field. Whatever is not as asked for throws Error with the file,
-/// the place as a JSON pointer, and what is wrong there. It refers to the document and the file: both outlive it.
+/// A place in a document that is read once, field by field. Anything unexpected throws Error with the file, the place
+/// as a JSON pointer, and what is wrong there. It refers to the document and the file: both outlive it.
 class JsonNode {
  public:
   JsonNode(const nlohmann::json& value, const JsonFile& file, std::string at = {})
       : value_(&value), file_(&file), at_(std::move(at)) {}
 
-  /// An object with no other keys than these: an ignored key would seem to have an effect.
+  /// Requires an object with no other keys than these: an ignored key would seem to have an effect.
   void RequireOnly(const std::vector<const char*>& keys) const;
   JsonNode At(const char* key) const;
   std::optional<JsonNode> Find(const char* key) const;  ///< absent: no such key
@@ -52,17 +52,18 @@ class JsonNode {
   std::string at_;
 };
 
-/// Parses hostile JSON. Throws Error, with line and column, for invalid JSON. Also for a duplicate key, text that is
-/// not UTF-8 or too long, a number beyond a double, and anything over the limits above.
+/// Parses hostile JSON. Throws Error, with line and column, for invalid JSON, for a duplicate key, text that is not
+/// UTF-8 or too long, a number beyond a double, and anything over the limits above.
 nlohmann::json ParseStrictJson(const std::string& text, const JsonFile& file);
 
 /// Throws Error unless the document is a `format` of a version from 1 to `newest`.
 void RequireFormat(const JsonNode& document, const std::string& format, int newest);
 
-/// The second half of it: a version from 1 to `newest`.
+/// The second half: requires a version from 1 to `newest`.
 void RequireVersion(const JsonNode& document, std::int64_t newest);
 
-/// Text of a file as part of a message: ASCII, quoted, what a terminal would obey escaped, and not long.
+/// Text from a file as part of a message: ASCII, quoted, with characters that a terminal would interpret escaped, and
+/// not long.
 std::string QuotedText(const std::string& text);
 
 }  // namespace fa_profile

@@ -9,12 +9,13 @@
 
 namespace fa_profile {
 
-/// YAML as a person writes and reviews it, from a file that anybody may have changed. What makes a file say something
-/// else than it shows, or cost more than its size, is refused: anchors, aliases, tags, several documents, tabs,
-/// invisible and direction-changing characters, text that is not UTF-8, nesting. Errors are "file:line:column: what".
+/// YAML as a person writes and reviews it, from a file that anybody may have changed. Anything that makes a file mean
+/// something other than it shows, or cost more than its size, is refused: anchors, aliases, tags, several documents,
+/// tabs, invisible and direction-changing characters, text that is not UTF-8, nesting. Errors are "file:line:column:
+/// what".
 class StrictYaml {
  public:
-  /// `file`: its name in errors. `see`: the hint where there is no better one ("docs/x.md explains the file").
+  /// `file`: its name in errors. `see`: the hint if there is no better one ("docs/x.md explains the file").
   StrictYaml(std::string file, std::string see) : file_(std::move(file)), see_(std::move(see)) {}
 
   /// The root. `text` is at most 1 MiB.
@@ -46,7 +47,7 @@ class StrictYaml {
   std::string see_;
 };
 
-/// 'text', cut when it is long, and without what a terminal would obey.
+/// 'text', shortened if long, without characters that a terminal would interpret.
 std::string Quoted(const std::string& text);
 
 /// Whether the node is a scalar without quotes.

@@ -9,7 +9,7 @@
 
 namespace fa_profile::collect {
 
-/// How far a run is, for a progress bar.
+/// How far a run has got, for a progress bar.
 struct Progress {
   std::string stage;  ///< "timing", "launches", "counters", "samples", "instructions"
   std::string subject;
@@ -31,12 +31,13 @@ struct CollectRun {
   const Device& device;
   GpuApi& gpu;
   RecordingSink& sink;
-  std::int64_t next_id = 1;                            ///< the first free id for what is written
+  std::int64_t next_id = 1;                            ///< the first free id
   std::function<void(const Progress&)> progress = {};  ///< may be empty
-  std::function<bool()> cancelled = {};                ///< true ends the run with an Error between two launches
+  std::function<bool()> cancelled = {};                ///< returning true ends the run with an Error, between two
+                                                       ///< launches
 
   void ThrowIfCancelled() const;
-  /// Tells progress, then ThrowIfCancelled().
+  /// Reports progress, then calls ThrowIfCancelled().
   void Report(const char* stage, const std::string& subject, std::size_t done, std::size_t total) const;
 };
 
@@ -46,10 +47,10 @@ inline constexpr double kTimingReplayNs = 200e3;
 /// How often a call of this duration is repeated in a replay: 1 to 64 times.
 int RepeatsPerReplay(double call_ns);
 
-/// A session of this program, of now. The caller fills in how the run measures.
+/// A session of this program, starting now. The caller fills in how the run measures.
 Session NewSession(std::string command_line, std::string metric_set);
 
-/// A case whose workload is made when its turn comes and freed when it was measured.
+/// A case whose workload is made when its turn comes and freed once it has been measured.
 struct PendingCase {
   std::int64_t case_id = 0;
   Shape shape;

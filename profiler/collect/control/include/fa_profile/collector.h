@@ -13,13 +13,13 @@ class CounterSession;
 struct CollectOptions {
   std::vector<std::string> metrics;  ///< CUPTI names
   bool kernel_replay = false;        ///< auto ranges with kernel replay instead of user ranges with user replay
-  int warmup_launches = 5;           ///< calls before anything of a case is measured
+  int warmup_launches = 5;           ///< calls before anything in a case is measured
   int timed_launches = 100;          ///< timed samples per case and part; 0: no timing
   int ranges_per_batch = 34;  ///< ranges measured together; two batches are in memory, 4 MB a range with set full
 };
 
-/// Measures workloads on one device and writes what it learns to a sink, committing after each batch of ranges, so that
-/// a killed run keeps every finished one. Before a range the L2 is overwritten, or, with a warm cache, the range runs
+/// Measures workloads on one device and writes the results to a sink, committing after each batch of ranges, so that a
+/// killed run keeps every finished one. Before a range the L2 is overwritten, or, with a warm cache, the range runs
 /// once unmeasured. One thread, with the device current.
 class Collector {
  public:
@@ -27,9 +27,9 @@ class Collector {
   ~Collector();
 
   /// Measures the jobs, in this order: durations (unprofiled), launches and NVTX ranges (activity API), counters (range
-  /// profiler). Ranges of a case are its whole call and, when it has several parts, each part; all jobs of one call
-  /// share the passes. `keep_images`: also write raw counter data. Throws Error for CUDA and CUPTI
-  /// failures; what is missing goes to the sink as DataLoss.
+  /// profiler). A case's ranges are its whole call and, if it has several parts, each part; all jobs of one call share
+  /// the passes. `keep_images`: also write raw counter data. Throws Error for CUDA and CUPTI failures; missing data
+  /// goes to the sink as DataLoss.
   void Collect(const std::vector<CollectJob>& jobs, bool keep_images = true);
 
  private:

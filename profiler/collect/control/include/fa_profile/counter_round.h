@@ -40,51 +40,51 @@ class CounterRound {
   // On our own thread.
   /// Choose() may find classes.
   bool MayChoose() const { return program_.plan.replay == Replay::kUser && round_ == Round::kIdle; }
-  /// What was not measured yet, of candidates with the largest share first.
+  /// Picks candidates that were not measured yet, those with the largest share first.
   void Choose(std::span<const LaunchCandidate> candidates);
   /// Ten times a second.
   void Tick();
-  /// What was measured in one image.
+  /// The contents of one measured image.
   struct Measured {
     CounterData data;
-    std::vector<std::string> keys;   ///< in the order of the ranges
-    std::vector<std::string> names;  ///< of the ranges; empty: CUPTI named them
-    std::vector<int> passes;         ///< taken of each; empty: all; 0: its range is not written
-    std::optional<Launch> launch{};  ///< that CUPTI replayed
+    std::vector<std::string> keys;   ///< in range order
+    std::vector<std::string> names;  ///< names of the ranges; empty: CUPTI named them
+    std::vector<int> passes;         ///< passes taken of each; empty: all; 0: its range is not written
+    std::optional<Launch> launch{};  ///< the launch that CUPTI replayed
   };
   /// The next image to write; none: nothing is left, or the first record of its class may still come. `at_end`: nothing
-  /// comes any more.
+  /// more will come.
   std::optional<Measured> TakeMeasured(bool at_end);
-  /// Without the lock. Passes that are missing become losses. Throws Error.
+  /// Called without the lock. Missing passes become losses. Throws Error.
   std::vector<DataLoss> Write(Measured measured);
 
-  /// Launches are asked about.
+  /// Each launch must be checked.
   bool waits() const;
-  /// The next launch of the class may be measured at this place of the program: a class is measured at one place, alone
-  /// or in one node of a graph, because another node may give the same kernel other work.
+  /// The class's next launch may be measured at this place in the program: a class is measured at one place, alone or
+  /// in one node of a graph, because another node may give the same kernel other work.
   bool IsPlace(const LaunchCall& call, const std::string& key) const;
-  /// Begin() may do something for this node of a graph.
+  /// Begin() may act on this node of a graph.
   bool MayTake(const LaunchCall& node, const std::string& key);
-  /// Before a launch, on its thread. Not kNone: End() must come. `selected`: the user wants this one. Throws Error.
+  /// Before a launch, on its thread. If not kNone, End() must follow. `selected`: the user wants this one. Throws
+  /// Error.
   LaunchUse Begin(const LaunchCall& call, const std::string& key, bool selected);
-  /// After it. Throws Error: CUPTI failed, or the device reports an error.
+  /// After the launch. Throws Error: CUPTI failed, or the device reports an error.
   void End();
 
-  /// A range profiler is open: to end it CUPTI waits for the GPU.
+  /// A range profiler is open: closing it makes CUPTI wait for the GPU.
   bool open() const { return profiler_ != nullptr; }
   /// Passes are being taken.
   bool taking() const { return passes_.has_value(); }
-  /// CUPTI's plan was made: from here on looks at launches take time.
+  /// CUPTI's plan exists: from here on, checking launches takes time.
   bool planned() const { return session_.has_value(); }
-  /// Ends the pass that is under way, and keeps what was taken. With the GPU idle, between two launches. A failure is a
-  /// loss.
+  /// Ends the current pass and keeps what it collected. With the GPU idle, between two launches. A failure is a loss.
   void CutShort();
-  /// Closes what is open, for good. What was measured before may be written.
+  /// Closes everything that is open, for good. What was measured before may be written.
   void Abandon();
   /// The chosen classes count as not measured.
   void ForgetChosen();
 
-  /// At the end of the program, of classes that were never measured.
+  /// At the end of the program, for classes that were never measured.
   std::vector<DataLoss> Losses(std::span<const LaunchCandidate> candidates);
   std::int64_t ranges() const { return ranges_; }
   std::int64_t replayed_launches() const { return replayed_launches_; }
@@ -95,21 +95,21 @@ class CounterRound {
   struct UnderWay {
     Step step = Step::kNone;
     std::string key{};
-    Launch launch{};  // of kReplay
+    Launch launch{};  // for kReplay
   };
-  // Of a launch in the program: a node of a graph, or neither.
+  // Where in the program a launch is: a node of a graph, or on its own.
   struct Place {
     std::uint32_t graph = 0;
     int node = 0;
     bool operator==(const Place&) const = default;
   };
-  // A launch class, as far as it was looked at.
+  // What is known so far about a launch class.
   struct Class {
     enum class Turn { kOpen, kTaken } turn = Turn::kOpen;                // kTaken: it is measured, or was
     enum class Ends { kUnknown, kAlone, kWaits } ends = Ends::kUnknown;  // kWaits: for another launch
-    double mean_ns = 0.0;                                                // of a launch; 0: not known
+    double mean_ns = 0.0;                                                // of one launch; 0: unknown
     std::optional<Place> place{};                                        // where it is measured
-    std::optional<Place> probed{};                                       // where `ends` was found
+    std::optional<Place> probed{};                                       // where `ends` was determined
     int left_early = 0;                                                  // rounds that ended with few of its passes
   };
 

@@ -10,7 +10,7 @@
 
 namespace fa_profile::collect {
 
-/// What one user range holds: `prepare` runs before the range opens in every pass, `body` inside it.
+/// The contents of one user range: `prepare` runs before the range opens in every pass, `body` inside it.
 struct UserRange {
   std::string name;
   std::function<void()> prepare;
@@ -18,20 +18,20 @@ struct UserRange {
 };
 
 /// Runs all `ranges` in order once in every pass, until CUPTI has all passes of `plan` (user ranges, user replay).
-/// Throws Error, also when CUPTI asks for more passes than the plan explains; `profiler` is then good for nothing more.
+/// Throws Error, also when CUPTI asks for more passes than the plan explains; `profiler` is then unusable.
 CounterData RunPasses(RangeProfiler& profiler, const MetricPlan& plan, const std::vector<UserRange>& ranges);
 
-/// What a range of a counter data image belongs to, in the image's order.
+/// What each range of a counter data image belongs to, in the image's order.
 struct MeasuredRange {
-  std::int64_t case_id = 0;  ///< 0: it is not written
+  std::int64_t case_id = 0;  ///< 0: not written
   std::string part;
   std::string name;  ///< as pushed; empty when CUPTI named it (auto ranges)
 };
 
-/// The counters of one run: one metric plan, made at construction, and the way from counter data to the sink.
+/// The counters of one run: one metric plan, made at construction, and the path from counter data to the sink.
 class CounterSession {
  public:
-  /// Plans `metrics` for the device and writes the configuration and what was refused. No range profiler may live.
+  /// Plans `metrics` for the device and writes the configuration and the refusals. No range profiler may exist.
   CounterSession(CollectRun& run, std::span<const std::string> metrics);
 
   const MetricPlan& plan() const { return plan_; }
@@ -40,8 +40,8 @@ class CounterSession {
   void StartKernelRanges(RangeProfiler& profiler, std::size_t most_launches) const;
   void WriteKernelRanges(RangeProfiler& profiler, const std::vector<MeasuredRange>& measured, bool keep_image);
 
-  /// Evaluates every range of `data`, writes the ranges and, when `keep_image`, the image, and commits. Ranges that
-  /// CUPTI dropped become DataLoss. Throws Error when a range does not bear the name it was pushed with.
+  /// Evaluates every range of `data`, writes the ranges and, with `keep_image`, the image, and commits. Ranges that
+  /// CUPTI dropped become DataLoss. Throws Error if a range does not have the name it was pushed with.
   void Write(CounterData data, const std::vector<MeasuredRange>& measured, bool keep_image);
 
  private:

@@ -6,13 +6,13 @@
 
 namespace fa_profile::collect {
 
-/// A mutex that knows its holder. It is not recursive: who may hold it already asks IsMine() first.
+/// A mutex that knows its holder. It is not recursive: a thread that may already hold it checks IsMine() first.
 class GateLock {
  public:
   /// The calling thread holds it.
   bool IsMine() const noexcept { return holder_.load() == std::this_thread::get_id(); }
 
-  // As a lock of the standard library, for std::unique_lock.
+  // The standard library's lock interface, for std::unique_lock.
   void lock() {
     mutex_.lock();
     holder_ = std::this_thread::get_id();

@@ -13,11 +13,11 @@
 #include "fa_profile/recording.h"
 #include "fa_profile/workload.h"
 
-/// What the collectors ask of CUPTI and the CUDA runtime. profiler/collect implements it on a GPU; tests fake it.
+/// What the collectors need from CUPTI and the CUDA runtime. profiler/collect implements it on a GPU; tests fake it.
 /// Every function may throw Error, destructors never do. One thread, unless a function says otherwise.
 namespace fa_profile::collect {
 
-/// A set of metrics made ready for collection: CUPTI's config image and how many passes it takes.
+/// A set of metrics ready for collection: CUPTI's config image and how many passes it takes.
 struct MetricPlan {
   std::string chip;
   std::vector<std::string> metrics;  ///< accepted, in the order the config image was built with
@@ -51,7 +51,7 @@ class RangeProfiler {
   /// Ranges beyond `most_ranges` are counted as dropped. `plan` outlives the measurement.
   virtual void Configure(const MetricPlan& plan, std::size_t most_ranges, Replay replay) = 0;
   virtual void Start() = 0;
-  /// Bytes of a range's name. CUPTI 13.0 takes longer ones, and ends the process by SIGSEGV when it decodes the
+  /// Bytes in a range's name. CUPTI 13.0 accepts longer ones, then ends the process with SIGSEGV when it decodes the
   /// counters.
   static constexpr std::size_t kLongestName = 63;
   /// Waits for the device, then opens a range. Throws Error: the name is longer than kLongestName.
@@ -73,16 +73,16 @@ struct SampledPc {
 
 struct PcSamples {
   std::vector<SampledPc> pcs;
-  std::uint64_t total = 0;    ///< as the hardware counted
+  std::uint64_t total = 0;    ///< as counted by the hardware
   std::uint64_t dropped = 0;  ///< of these, lost between the hardware and CUPTI
-  std::uint64_t other = 0;    ///< of these, of code that CUPTI does not name
-  bool buffer_full = false;   ///< samples were lost and not counted
+  std::uint64_t other = 0;    ///< of these, in code that CUPTI does not name
+  bool buffer_full = false;   ///< an unknown number of samples was lost
 };
 
-/// CUPTI's PC sampling, continuous mode. While one lives, no range profiler may.
+/// CUPTI's PC sampling, continuous mode. While one exists, no range profiler may.
 ///
-/// CUPTI names code only if its module was loaded while a sampler lived (this one or an earlier one). For other code it
-/// gives the number of samples alone. So open one before the first kernel is loaded.
+/// CUPTI names code only if its module was loaded while a sampler existed (this one or an earlier one). For other code
+/// it gives only the number of samples. So open one before the first kernel is loaded.
 class PcSampler {
  public:
   virtual ~PcSampler() = default;
@@ -90,8 +90,8 @@ class PcSampler {
   virtual void Stop() = 0;
   /// After Stop().
   virtual PcSamples Take() = 0;
-  /// Of the next samples, before Start(): a power of two, 32 or more. That Start() takes 0.1 s, as a new sampler's
-  /// does; to close this one and open another takes 40 ms more (H100).
+  /// Period of the next samples, before Start(): a power of two, 32 or more. That Start() takes 0.1 s, like a new
+  /// sampler's; closing this one and opening another takes 40 ms more (H100).
   virtual void SetPeriod(std::uint32_t cycles) = 0;
 };
 
@@ -106,7 +106,7 @@ struct CountedPc {
 /// CUPTI's SASS metrics: code that runs between Start() and Stop() is patched to count itself. Patched code is slow:
 /// never time it.
 ///
-/// One per process: CUPTI takes no second configuration (CUPTI_ERROR_OUT_OF_MEMORY, also after the first was unset).
+/// One per process: CUPTI takes no second configuration (CUPTI_ERROR_OUT_OF_MEMORY, even after the first was unset).
 /// And like the PC sampler it sees only code whose module was loaded after a PcSampler was opened: without one, CUPTI
 /// patches the first kernel and no other.
 class SassCounter {
@@ -128,7 +128,7 @@ class ModuleCapture {
   virtual const std::vector<std::uint8_t>* Find(std::uint64_t crc) = 0;
 };
 
-/// Metrics of the device over a short time. Times are of the GPU's clock, which is that of the other readings alone.
+/// Metrics of the device over a short time. Times are on the GPU's clock and compare only with those of other readings.
 struct PmReading {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -140,7 +140,7 @@ struct PmReadings {
   bool buffer_full = false;  ///< later ones were lost
 };
 
-/// CUPTI's PM sampling of the device, at a fixed interval of time. While one lives, nothing else may profile.
+/// CUPTI's PM sampling of the device at a fixed interval. While one exists, nothing else may profile.
 class PmSampler {
  public:
   virtual ~PmSampler() = default;
@@ -155,7 +155,8 @@ class PmSampler {
 struct CallTiming {
   std::string method;                 ///< as Timing::method
   std::vector<double> durations_ns;   ///< one per sample
-  std::optional<double> sm_clock_hz;  ///< of replays between the samples; absent when it was not asked for or not read
+  std::optional<double> sm_clock_hz;  ///< during replays between the samples; absent when it was not asked for or not
+                                      ///< read
 };
 
 /// What the activity API saw while something ran.
@@ -179,27 +180,27 @@ class GpuApi {
   virtual double FreeMemoryShare() = 0;
 
   /// Times `call`, which enqueues one call on the stream it is given. `between` runs before each sample and may throw.
-  /// `read_clock`: the SM clock too, which adds launches of the call and of a small kernel between the samples; not
-  /// read where the cache is flushed.
+  /// `read_clock`: also read the SM clock, which adds launches of the call and of a small kernel between the samples;
+  /// it is not read where the cache is flushed.
   virtual CallTiming Time(const std::function<void(StreamHandle)>& call, int samples,
                           const std::function<void()>& between, bool read_clock) = 0;
   /// Runs `body` with kernel and NVTX activity recorded. The device is idle before; `body` leaves it idle.
   virtual ActivityTrace Trace(const std::function<void()>& body) = 0;
 
-  /// Plans `metrics` for this device. Not while a range profiler lives.
+  /// Plans `metrics` for this device. Not while a range profiler exists.
   virtual MetricPlan Plan(std::span<const std::string> metrics) = 0;
-  /// The first `most` ranges of an image that was measured with `plan`. On any thread, one at a time.
+  /// The first `most` ranges of an image measured with `plan`. On any thread, one at a time.
   virtual std::vector<RangeValues> Evaluate(const MetricPlan& plan, std::span<const std::uint8_t> image,
                                             std::size_t most) = 0;
   virtual std::unique_ptr<RangeProfiler> OpenRangeProfiler() = 0;
 
-  /// Samples a warp of each SM sub-partition every `period_cycles` (a power of two, 32 or more).
+  /// Samples one warp of each SM sub-partition every `period_cycles` (a power of two, 32 or more).
   virtual std::unique_ptr<PcSampler> OpenPcSampler(std::uint32_t period_cycles) = 0;
   /// Names of the SASS metrics that the device has, sorted.
   virtual std::vector<std::string> SassMetrics() = 0;
   virtual std::unique_ptr<SassCounter> OpenSassCounter(const std::vector<std::string>& metrics) = 0;
   virtual std::unique_ptr<ModuleCapture> CaptureModules() = 0;
-  /// Samples metrics that share a pass. Throws Error: the chip has none of them, they need several passes, or it has no
+  /// Samples metrics that share a pass. Throws Error: the chip has none of them, they need several passes, or it cannot
   /// trigger by time.
   virtual std::unique_ptr<PmSampler> OpenPmSampler(std::span<const std::string> metrics, std::int64_t interval_ns) = 0;
 };

@@ -20,14 +20,14 @@ struct GpuWork {
   std::int64_t dynamic_shared_memory_bytes = 0;
   std::int64_t local_memory_per_thread_bytes = 0;
   std::int64_t shared_memory_config_bytes = 0;
-  std::int64_t bytes = 0;     ///< of a copy or a set
+  std::int64_t bytes = 0;     ///< size of a copy or set
   std::int64_t start_ns = 0;  ///< activity clock; start 0 or an end before it: CUPTI had no times
   std::int64_t end_ns = 0;
   std::uint32_t device = 0;  ///< CUDA's ordinal
   std::uint32_t stream = 0;
-  std::uint32_t correlation = 0;  ///< one for all work of a graph launch
-  std::uint32_t graph = 0;        ///< CUPTI's id of the executable graph that launched it; 0: none did
-  std::uint64_t graph_node = 0;   ///< and of its node
+  std::uint32_t correlation = 0;  ///< the same for all work of a graph launch
+  std::uint32_t graph = 0;        ///< CUPTI's id of the executable graph that launched it; 0: none
+  std::uint64_t graph_node = 0;   ///< CUPTI's id of its node
 };
 
 /// Takes what the GPU ran. Called on threads of CUPTI and of the program, one at a time.
@@ -35,7 +35,7 @@ class WorkObserver {
  public:
   virtual ~WorkObserver() = default;
   virtual void OnWork(const GpuWork& work) noexcept = 0;
-  /// CUPTI dropped so many records.
+  /// CUPTI dropped this many records.
   virtual void OnLostWork(std::int64_t records) noexcept = 0;
 };
 

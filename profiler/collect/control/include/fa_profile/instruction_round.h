@@ -26,22 +26,22 @@ class InstructionRound {
  public:
   explicit InstructionRound(MeasuredProgram& program) : program_(program) {}
 
-  /// One launch of the class is to be counted. In each of its launches nothing waits for another.
+  /// Requests a count of one launch of the class. No launch of it may wait for another.
   void Ask(const std::string& key);
-  /// Launches are asked about: Begin() comes first for each.
+  /// Each launch must be checked: Begin() is called first.
   bool waits() const { return state_ == State::kDue || state_ == State::kExpired; }
   /// A launch of this class is to be counted.
   bool IsDue(const std::string& key) const { return state_ == State::kDue && due_.contains(key); }
 
-  /// Before a launch, on its thread. kMeasured: End() must come. `selected`: the user wants this one.
+  /// Before a launch, on its thread. If kMeasured, End() must follow. `selected`: the user wants this one.
   LaunchUse Begin(const std::string& key, bool selected);
-  /// After it.
+  /// After the launch.
   void End();
   /// On our own thread, ten times a second.
   void Tick();
-  /// Nothing is due any more.
+  /// Nothing is due any longer.
   void Drop();
-  /// The counter is closed. With the GPU idle.
+  /// Closes the counter. With the GPU idle.
   void Close() { counter_.reset(); }
 
   /// Launches that were counted.
@@ -56,8 +56,8 @@ class InstructionRound {
   MeasuredProgram& program_;
   State state_ = State::kIdle;
   std::set<std::string> due_;
-  std::string counted_;  // the class that is counted now
-  int ticks_ = 0;        // since the last launch that was counted
+  std::string counted_;  // the class being counted
+  int ticks_ = 0;        // since the last counted launch
   std::int64_t counted_launches_ = 0;
   std::unique_ptr<SassCounter> counter_;
 };

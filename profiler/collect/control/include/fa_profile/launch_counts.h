@@ -15,20 +15,20 @@
 
 namespace fa_profile::collect {
 
-/// Counts launches, of each kernel with its grid and block, and of each graph. Any thread: each counts in a shard that
-/// it shares with few others, because a program's threads launch at the same time.
+/// Counts the launches of each kernel with its grid and block, and of each graph. Any thread: each counts in a shard
+/// that it shares with few others, because a program's threads launch at the same time.
 class LaunchCounts {
  public:
-  /// Throws std::bad_alloc. `launches`: of this one, or -1: one less.
+  /// Throws std::bad_alloc. `launches`: to add for this call; -1 takes one back.
   void Count(const LaunchCall& call, int launches);
-  /// Since the last call.
+  /// Launches since the last call.
   AskedLaunches Take();
 
-  /// A launch that may belong to a graph that a stream captures.
+  /// A launch that may belong to a graph being captured by a stream.
   void OnCapturedLaunch() noexcept { ++captured_; }
   /// A graph was instantiated that the GPU itself may launch.
   void OnDeviceGraph() noexcept { ++device_graphs_; }
-  /// What could not be counted in the whole run.
+  /// What could not be counted during the whole run.
   std::vector<DataLoss> Losses() const;
 
  private:
@@ -41,7 +41,7 @@ class LaunchCounts {
     std::size_t operator()(const Key& key) const noexcept;
   };
   struct Kernel {
-    std::string name;  // a module loaded later may get the address of one unloaded
+    std::string name;  // a module loaded later may reuse the address of an unloaded one
     std::int64_t launches = 0;
   };
   static constexpr std::size_t kShards = 32;

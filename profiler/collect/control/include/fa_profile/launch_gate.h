@@ -18,7 +18,7 @@
 
 namespace fa_profile::collect {
 
-/// Each launch of a program, of a kernel or of a graph, comes here before the driver is asked for it: it passes; or it
+/// Each launch of a program, of a kernel or of a graph, comes here before it reaches the driver: it passes; or it
 /// runs alone, so that a range around it holds nothing else; or it is a graph's, and the graph's nodes are launched in
 /// its place, so that each may run alone. Nothing runs alone while a stream of the process captures: CUPTI's work would
 /// invalidate the capture. No wait is unbounded.
@@ -52,10 +52,10 @@ class LaunchGate {
 
   // On the program's threads.
   enum class Way { kPasses, kAlone, kReplaced };
-  /// Before the driver's launch call. kAlone: Leave() must come on this thread. kReplaced: the graph's nodes were
+  /// Before the driver's launch call. kAlone: Leave() must follow on this thread. kReplaced: the graph's nodes were
   /// launched, and the driver must not launch it.
   Way Enter(const LaunchCall& call) noexcept;
-  /// After it, whether it succeeded or not, and whatever Enter() said.
+  /// After the call, whether or not it succeeded, and whatever Enter() returned.
   void Leave() noexcept;
   /// Around the time in which a stream captures. Waits for a launch that runs alone.
   void OnCaptureBegins(const void* stream) noexcept;
@@ -67,34 +67,36 @@ class LaunchGate {
   void IfNothingCaptures(const std::function<void()>& work) noexcept;
 
   // On our own thread.
-  /// Ten times a second: chooses launch classes to measure, writes what was measured, and turns the watch of launches
-  /// off when nothing needs it. Throws Error: no file can be written.
+  /// Ten times a second: chooses launch classes to measure, writes results, and stops watching launches when nothing
+  /// needs it. Throws Error: no file can be written.
   void Tick();
-  /// Calls `work`, which switches callbacks of CUPTI, without the lock: CUPTI waits there for callbacks that are under
-  /// way. Launches pass meanwhile.
+  /// Calls `work`, which switches CUPTI's callbacks, without the lock: CUPTI waits there for callbacks under way.
+  /// Launches pass meanwhile.
   void WhileNothingIsWatched(const std::function<void()>& work);
-  /// Nothing is measured any more.
+  /// Ends all measuring.
   void Stop();
-  /// Without room to measure: nothing more is measured, and what an open round has is kept.
+  /// Without room to measure, nothing more is measured, and what an open round has is kept.
   void WatchRoom();
-  /// Counters of a launch class may be measured at its next launch.
+  /// Counters may be measured at a launch class's next launch.
   bool Measures();
   bool IsCapturing();
-  /// Launches since the last call, but for those that were measured, and those that a stream captured. None unless
+  /// Launches since the last call, except measured ones and those that a stream captured. None unless
   /// CounterPlan::counts_launches.
   AskedLaunches TakeCounts();
   /// Ends PC sampling for good, at a launch that finds the GPU idle. False: not yet, or never, as in a program that
   /// launches from several threads.
   bool EndSampling();
-  /// For another profiler in the program: takes what a pass that is under way has, writes, and ends all that CUPTI does
-  /// for us but its callbacks. False: a stream captures or the GPU is busy, and all goes on. Takes some seconds at
-  /// most, in which launches and captures wait. Throws Error: sampling did not end, or no file can be written.
+  /// For another profiler in the program: keeps what a pass under way has collected, writes it, and ends everything
+  /// that CUPTI does for us except its callbacks. False: a stream captures or the GPU is busy, and all goes on. Takes a
+  /// few seconds at most, in which launches and captures wait. Throws Error: sampling did not end, or no file can be
+  /// written.
   bool LeaveCupti();
 
-  /// At the end of the program, on any of its threads, also in a signal handler inside a launch that runs alone: takes
-  /// what a pass that is under way has, and writes. The losses of the whole run. Throws Error: no file can be written.
+  /// At the end of the program, on any of its threads, even in a signal handler inside a launch that runs alone: keeps
+  /// what a pass under way has collected, and writes it. Returns the losses of the whole run. Throws Error: no file can
+  /// be written.
   std::vector<DataLoss> Finish();
-  /// Launches that were measured: the activity API does not see them, or without times.
+  /// Measured launches: the activity API does not see them, or only without times.
   std::int64_t measured_launches() const;
   std::int64_t replayed_launches() const { return counters_.replayed_launches(); }
   /// The time in which launches were measured since the last call.
@@ -117,7 +119,7 @@ class LaunchGate {
     std::vector<bool> selected;  // by node, where the filter asks
     std::int64_t unseen = 0;     // kernels of all such graphs, neither measured nor recorded
   };
-  // What a launch of a thread that is known has to do. Read without the lock.
+  // What a launch on a known thread needs. Read without the lock.
   enum class Shortcut { kNone, kCount };
 
   Lock Hold();

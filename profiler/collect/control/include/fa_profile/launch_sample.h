@@ -8,20 +8,20 @@
 
 namespace fa_profile::collect {
 
-/// What a program asked the driver to launch while only a part of the launches was recorded.
+/// What a program asked the driver to launch while only some launches were recorded.
 struct AskedLaunches {
-  /// Launches one by one: of the kernel of this mangled name with this grid and block.
+  /// Launches outside of graphs: of the kernel with this mangled name, grid and block.
   std::map<std::pair<std::string, std::array<int, 6>>, std::int64_t> kernels{};
   std::map<std::uint32_t, std::int64_t> graphs{};  ///< launches of each CUDA graph, by CUPTI's id of its executable
-  double recorded_ratio = 1.0;                     ///< of the time, that in which launches were recorded
+  double recorded_ratio = 1.0;                     ///< share of the time in which launches were recorded
 };
 
-/// The time that each recorded nanosecond of a kernel represents: 1 while every launch is recorded.
+/// How much time each recorded nanosecond of a kernel represents: 1 while every launch is recorded.
 struct LaunchWeights {
-  double kernels = 1.0;                      ///< of launches one by one
-  std::map<std::uint32_t, double> graphs{};  ///< of what each graph launched
+  double kernels = 1.0;                      ///< for launches outside of graphs
+  std::map<std::uint32_t, double> graphs{};  ///< for each graph's launches
 
-  /// Of what the graph launched; 0: no graph did. A graph that the program did not ask for counts as recorded.
+  /// Weight of what the graph launched; 0: not in a graph. A graph that the program did not ask for counts as recorded.
   double Of(std::uint32_t graph) const {
     if (graph == 0) return kernels;
     const auto known = graphs.find(graph);

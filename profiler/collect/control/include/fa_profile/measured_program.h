@@ -10,19 +10,19 @@
 
 namespace fa_profile::collect {
 
-/// Waits for the GPU before a launch is measured, because a range waits for all that runs. The wait doubles after each
-/// that was too short: a program that launches far ahead has up to 1024 launches to wait for.
+/// Waits for the GPU before a launch is measured, because a range waits for everything that runs. The wait doubles
+/// after each that was too short: a program that launches far ahead may have 1024 launches pending.
 class IdleWait {
  public:
   static constexpr double kFirstSeconds = 0.2;
   static constexpr double kLongestSeconds = 1.6;
-  static constexpr int kMostTries = 6;  ///< in a row, after which nothing is measured any more
+  static constexpr int kMostTries = 6;  ///< in a row, before measuring is given up
   static double SecondsOf(int tries_before) {
     return std::min(kFirstSeconds * static_cast<double>(1 << std::min(tries_before, kMostTries)), kLongestSeconds);
   }
 
   explicit IdleWait(ProgramApi& api) : api_(api) {}
-  /// False: the GPU is busy, and this launch is not measured. Throws Error: it was busy at the last kMostTries.
+  /// False: the GPU is busy, and this launch is not measured. Throws Error: it was busy in the last kMostTries.
   bool Wait() {
     if (api_.WaitIdle(SecondsOf(in_a_row_))) {
       in_a_row_ = 0;
@@ -42,21 +42,21 @@ class IdleWait {
   std::int64_t failed_ = 0;
 };
 
-/// Whether launches are recorded, as the gate and its rounds switch it.
+/// Whether launches are recorded, as switched by the gate and its rounds.
 class TraceSwitch {
  public:
   explicit TraceSwitch(ProgramApi& api) : api_(api) {}
 
-  /// The activity API records nothing from Stop() to Start(), nor from BeginUnrolling() to EndUnrolling(), in which the
-  /// nodes of a graph would be recorded as launches of their own. While the program is sampled they are: CUPTI does not
-  /// begin to record then.
+  /// The activity API records nothing from Stop() to Start(), nor from BeginUnrolling() to EndUnrolling(), when the
+  /// nodes of a graph would be recorded as separate launches. While the program is sampled they are: CUPTI cannot start
+  /// recording then.
   void Stop() {
     if (!unrolling_) api_.StopTrace();
   }
   void Start() {
     if (!unrolling_) api_.StartTrace();
   }
-  /// At the latest at EndUnrolling(), because then the program is sampled again.
+  /// Called by EndUnrolling() at the latest, because then the program is sampled again.
   void EndMeasuring() {
     if (unrolling_) {
       ends_measuring_ = true;
@@ -82,7 +82,7 @@ class TraceSwitch {
   bool ends_measuring_ = false;
 };
 
-/// The program as the launch gate and its rounds share it. Under the gate's lock.
+/// The program as shared by the launch gate and its rounds. Under the gate's lock.
 struct MeasuredProgram {
   ProgramApi& api;
   LaunchFilter& filter;
@@ -90,18 +90,18 @@ struct MeasuredProgram {
   CounterPlan plan;
   IdleWait idle{api};
   TraceSwitch trace{api};
-  std::vector<DataLoss> losses{};  ///< of the whole run
+  std::vector<DataLoss> losses{};  ///< over the whole run
 };
 
-/// What becomes of a launch.
+/// How a launch is treated.
 enum class LaunchUse {
   kNone,      ///< it passes
-  kProbed,    ///< it runs alone, and is recorded as any other
+  kProbed,    ///< it runs alone, and is recorded like any other
   kMeasured,  ///< it runs alone, and leaves no record with times
   kReplaced   ///< a graph's: its nodes were launched in its place, and left no records
 };
 
-/// Ticks of our own thread without a launch to measure after which a round waits for what does not come any more.
+/// Ticks of our own thread without a launch to measure before a round stops waiting.
 inline constexpr int kMostTicksWithoutLaunch = 10;
 
 }  // namespace fa_profile::collect

@@ -27,11 +27,11 @@ class NvtxRanges {
   static constexpr std::size_t kMostGraphNodes = std::size_t{1} << 20U;
   static constexpr std::size_t kMostStarted = std::size_t{1} << 16U;  ///< start/end ranges that are open
 
-  /// A range was entered: from then on launches are worth the look.
+  /// A range has been entered, so launches are worth checking.
   bool in_use() const { return slots_ != nullptr; }
 
-  /// The node of a range inside `parent`; `parent` itself when there are too many or they are too deep, which is
-  /// counted. `domain`: empty for the default one.
+  /// The node of a range inside `parent`, or `parent` itself if there are too many or they are nested too deeply, which
+  /// is counted. `domain`: empty for the default one.
   Node Enter(Node parent, std::string_view domain, std::string_view name);
   /// A range of the node ended, `host_ns` after it began.
   void Leave(Node node, std::int64_t host_ns);
@@ -51,30 +51,30 @@ class NvtxRanges {
 
   /// A launch inside the range, by CUPTI's correlation id.
   void OnLaunch(std::uint32_t correlation, Node node) noexcept;
-  /// Nodes of CUDA graphs, by CUPTI's ids. A kernel of a graph is inside the range in which its node was made; when the
+  /// A node of a CUDA graph, by CUPTI's ids. A graph's kernel is inside the range in which its node was made; if the
   /// graph is launched inside another range, below that.
   void OnGraphNode(std::uint64_t graph_node, Node node);
   void OnGraphNodeCloned(std::uint64_t graph_node, std::uint64_t original);
   void OnGraphNodeDestroyed(std::uint64_t graph_node);
 
-  /// Adds a kernel to the range that it was launched in, if any. `launch_class`: as ProgramTotals numbers them.
+  /// Adds a kernel to the range that it was launched in, if any. `launch_class`: ProgramTotals's index.
   void Add(const GpuWork& kernel, std::size_t launch_class);
 
-  /// What came since the last window, without window_id. Each kernel counts with its weight.
+  /// Work since the last window, without window_id. Each kernel counts with its weight.
   struct Window {
     std::vector<NvtxWork> ranges;         ///< their work includes that of the ranges inside them
-    std::vector<NvtxKernelWork> kernels;  ///< case_id is the launch class; of ranges without those inside them
+    std::vector<NvtxKernelWork> kernels;  ///< case_id is the launch class; excludes the ranges inside them
   };
   Window TakeWindow(const LaunchWeights& weights = {});
-  /// Ranges beyond kMostNodes and kDeepest, whose work is that of the range around them.
+  /// Ranges beyond kMostNodes and kDeepest, whose work goes to the range around them.
   std::int64_t beyond_nodes() const;
 
  private:
   friend class NvtxStack;
   struct Range {
     Node parent = 0;
-    NvtxWork work;  // of the window; without launches and gpu_ns
-    // Of the window, without those of inner ranges, by launch class and graph; graph 0: none launched it.
+    NvtxWork work;  // in the window; without launches and gpu_ns
+    // In the window, excluding inner ranges, by launch class and graph; graph 0: not in a graph.
     std::map<std::pair<std::size_t, std::uint32_t>, std::pair<std::int64_t, std::int64_t>> launches_and_ns;
   };
 
@@ -88,19 +88,20 @@ class NvtxRanges {
   std::map<std::pair<Node, std::string>, Node> by_name_;
   std::map<std::pair<Node, Node>, Node> below_;
   std::unordered_map<std::uint64_t, Node> graph_nodes_;
-  // Of graphs that are gone: since the last window, and since the one before. Records of their kernels may still come.
+  // Nodes of graphs that are gone: since the last window, and since the one before. Their kernels' records may still
+  // come.
   std::vector<std::uint64_t> destroyed_;
   std::vector<std::uint64_t> destroyed_before_;
   std::unordered_map<std::uint64_t, Started> started_;
   std::uint64_t next_id_ = 1;
   std::atomic<std::uint64_t> ends_ = 0;
   std::int64_t beyond_nodes_ = 0;
-  // Correlation ids count up: a slot is written again a million API calls later, when its kernel's record has come.
+  // Correlation ids count up: a slot is reused a million API calls later, when its kernel's record has come.
   std::unique_ptr<std::atomic<std::uint64_t>[]> owned_slots_;
   std::atomic<std::atomic<std::uint64_t>*> slots_ = nullptr;
 };
 
-/// The ranges that one thread has open, innermost last. Of that thread alone.
+/// The ranges that one thread has open, innermost last. Used only by that thread.
 class NvtxStack {
  public:
   static constexpr std::size_t kMostOpen = 1024;
@@ -120,18 +121,18 @@ class NvtxStack {
  private:
   struct Open {
     NvtxRanges::Node node = 0;
-    std::uint64_t id = 0;  // of a start/end range
+    std::uint64_t id = 0;  // for a start/end range
     std::int64_t start_ns = 0;
     std::string domain;
   };
 
   NvtxRanges& ranges_;
   std::vector<Open> open_;
-  std::uint64_t beyond_ = 0;  // push/pop ranges that are open and not in open_
+  std::uint64_t beyond_ = 0;  // open push/pop ranges that are not in open_
   std::uint64_t ends_seen_ = 0;
 };
 
-/// A range's name without what differs each time: PyTorch's emit_nvtx() writes "aten::mm, seq = 1, op_id = 2".
+/// A range's name without the parts that differ each time: PyTorch's emit_nvtx() writes "aten::mm, seq = 1, op_id = 2".
 std::string RangeName(std::string_view name);
 
 }  // namespace fa_profile::collect

@@ -10,8 +10,8 @@
 #include "fa_profile/graph_nodes.h"
 #include "fa_profile/launch_call.h"
 
-/// What the launch gate and its rounds ask of the program that they live in. profiler/inject implements it over CUPTI
-/// and CUDA; tests fake it.
+/// What the launch gate and its rounds need from the program that they live in. profiler/inject implements it over
+/// CUPTI and CUDA; tests fake it.
 namespace fa_profile::collect {
 
 /// How the counters of a program are measured.
@@ -20,7 +20,7 @@ struct CounterPlan {
   /// kUser: each repetition of a launch class takes the next pass, and nothing runs twice. kKernel: CUPTI replays the
   /// first launch of each class.
   Replay replay = Replay::kUser;
-  double least_share_ratio = 0.01;  ///< of the kernel time that a class must have to be measured with kUser
+  double least_share_ratio = 0.01;  ///< share of kernel time a class needs to be measured with kUser
   int max_classes = 0;              ///< launch classes whose counters are measured
   bool counts_launches = false;     ///< all launches are counted, because only a sample of them is recorded
   bool counts_instructions = false;
@@ -31,9 +31,9 @@ class ProgramApi {
  public:
   virtual ~ProgramApi() = default;
 
-  /// Makes the recording, of the calling thread's context. False: this process is not recorded. Throws Error.
+  /// Creates the recording for the calling thread's context. False: this process is not recorded. Throws Error.
   virtual bool OpenRecording() = 0;
-  /// What the calling thread launches now is part of the recording. Any thread, several at once.
+  /// Launches that the calling thread makes now are part of the recording. Any thread, several at once.
   virtual bool Records() noexcept = 0;
   /// The activity API's clock. Any thread.
   virtual std::int64_t NowNs() noexcept = 0;
@@ -49,26 +49,26 @@ class ProgramApi {
   enum class Sampling { kOff, kOn, kHangs };
   virtual Sampling sampling() = 0;
   /// Makes room for counters. With the GPU idle, while nothing launches, no stream captures and no activity is
-  /// recorded. Throws Error: it did not end.
+  /// recorded. Throws Error: sampling did not end.
   virtual void PauseSampling() = 0;
-  /// Samples count no more. Any thread.
+  /// Samples no longer count. Any thread.
   virtual void EndSampling() noexcept = 0;
 
   /// Throws Error: the program limits its memory, and measuring would need more than is left. Any thread.
   virtual void RequireRoom() = 0;
-  /// The GPU's counters, and where what they measure is written. While sampling is paused. Throws Error: another
+  /// Takes the GPU's counters; returns where their results are written. While sampling is paused. Throws Error: another
   /// process has the counters, no permission.
   virtual CollectRun& TakeCounters() = 0;
   /// From here on to EndMeasuring() each launch of the program takes longer. Throws Error.
   virtual void BeginMeasuring() = 0;
-  /// Launches are as fast as before, and PC samples are taken again.
+  /// Launches are fast again, and PC sampling resumes.
   virtual void EndMeasuring() noexcept = 0;
-  /// The recorded context is being destroyed: nothing of it may be used.
+  /// The recorded context is being destroyed and must not be used any more.
   virtual void OnContextLost() noexcept = 0;
 
   /// The nodes of the graph that the calling thread is about to launch; nullptr: it can only be launched as a whole.
   virtual std::shared_ptr<GraphNodes> NodesOf(const LaunchCall& graph) noexcept = 0;
-  /// NodesOf() has them. Any thread, without a lock.
+  /// Whether NodesOf() has them. Any thread, without a lock.
   virtual bool HasNodesOf(std::uint32_t graph) noexcept = 0;
 
   /// The counts of a launch class (LaunchKey()), to be written with its PC samples. `dropped`: records that CUPTI lost.
@@ -83,7 +83,7 @@ class ProgramApi {
   virtual bool WaitAllIdle(double seconds) = 0;
   /// Makes the recorded context current.
   virtual void EnterContext() noexcept = 0;
-  /// Ends all that CUPTI does for us but its callbacks. Throws Error: sampling did not end.
+  /// Ends everything that CUPTI does for us except its callbacks. Throws Error: sampling did not end.
   virtual void LeaveCupti() = 0;
 };
 
@@ -91,40 +91,40 @@ class ProgramApi {
 class LaunchFilter {
  public:
   virtual ~LaunchFilter() = default;
-  /// Launches are to be asked about one by one. If not, all of a class that is wanted may be measured.
+  /// Each launch must be checked. If not, every launch of a wanted class may be measured.
   virtual bool asks() const = 0;
   /// The launch that the calling thread is about to make may be measured. Counts it.
   virtual bool Takes(const LaunchCall& call) = 0;
   /// A launch was measured.
   virtual void OnMeasured() = 0;
-  /// As many as wanted were measured.
+  /// The requested number of launches was measured.
   virtual bool over() const = 0;
   /// Counters of this class, or of this graph, are wanted.
   virtual bool Wants(const std::string& key) = 0;
-  /// At the end: what was asked for and never came.
+  /// At the end: what was requested and never came.
   virtual std::vector<DataLoss> Losses() const = 0;
 };
 
 /// A launch class or a graph with its share of the kernel time so far.
 struct LaunchCandidate {
-  std::string name;  ///< as LaunchKey() or GraphKey() name it
+  std::string name;  ///< as returned by LaunchKey() or GraphKey()
   double share_ratio = 0.0;
   std::int64_t launches = 0;
-  std::int64_t recent = 0;  ///< of them since the last call
-  double mean_ns = 0.0;     ///< of a launch of a class; 0: a graph
+  std::int64_t recent = 0;  ///< launches since the last call
+  double mean_ns = 0.0;     ///< duration of one launch of a class; 0: a graph
 };
 
 /// The launch classes of the recording. Any thread.
 class LaunchClasses {
  public:
   virtual ~LaunchClasses() = default;
-  /// Those with the largest share first. `unrolls`: the launches of this graph can be made node by node, so that its
-  /// kernels are candidates and it is none.
+  /// Sorted by share, largest first. `unrolls`: this graph can be launched node by node, so that its kernels are
+  /// candidates and the graph is not.
   virtual std::vector<LaunchCandidate> Candidates(const std::function<bool(std::uint32_t graph)>& unrolls) = 0;
   /// Whether a launch of the class was recorded.
   virtual bool Knows(const std::string& key) const = 0;
-  /// The case of a launch class or a graph, written when it is new. Throws Error. `launch`: of a class whose launches
-  /// may all be without a record, as those are that CUPTI replays; its kernel_name is mangled.
+  /// The case of a launch class or a graph, written when it is new. Throws Error. `launch`: for a class that may have
+  /// no recorded launch at all, as when CUPTI replays them; its kernel_name is mangled.
   virtual std::int64_t CaseOf(const std::string& key, const Launch* launch) = 0;
 };
 

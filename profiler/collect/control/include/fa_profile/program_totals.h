@@ -19,28 +19,28 @@ namespace fa_profile::collect {
 /// Memory grows with the classes and with the work of one window, not with the run. One thread at a time.
 class ProgramTotals {
  public:
-  /// Work of other devices than `device` is counted as lost.
+  /// Work on devices other than `device` is counted as lost.
   explicit ProgramTotals(std::uint32_t device = 0) : device_(device) {}
 
-  /// What became of work: it counts, as that of a launch class if it is a kernel; or it is lost, or left out after
+  /// What became of the work: it counts, towards a launch class if it is a kernel; or it is lost, or left out after
   /// Pause().
   struct Added {
     bool counts = false;
     std::optional<std::size_t> launch_class{};
   };
   Added Add(const GpuWork& work);
-  /// As GraphLaunches says.
+  /// See GraphLaunches.
   void Pause(std::int64_t now_ns) { graphs_.Pause(now_ns); }
   void Resume(std::int64_t now_ns) { graphs_.Resume(now_ns); }
 
   /// A launch class. The index of a class in `classes()` never changes.
   struct LaunchClass {
-    Launch launch;  ///< of its first record; kernel_name is mangled
+    Launch launch;  ///< from its first record; kernel_name is mangled
     std::int64_t launches = 0;
     std::int64_t graph_launches = 0;
     std::int64_t total_ns = 0;
-    std::int64_t alone_ns = 0;      ///< of the launches that are not of graphs
-    std::int64_t alone_before = 0;  ///< such launches at BeginCount()
+    std::int64_t alone_ns = 0;      ///< time of the launches outside of graphs
+    std::int64_t alone_before = 0;  ///< number of these at BeginCount()
     bool collective = false;        ///< IsCollective()
   };
   const std::vector<LaunchClass>& classes() const { return classes_; }
@@ -51,30 +51,29 @@ class ProgramTotals {
   /// Time of all kernels so far.
   std::int64_t kernel_ns() const { return kernel_ns_; }
 
-  /// What came since the last window: rows without window_id; KernelWork::case_id is the index of the class.
+  /// Work since the last window: rows without window_id; KernelWork::case_id is the index of the class.
   struct Window {
     std::int64_t busy_ns = 0;
     std::vector<KernelWork> kernels;
     std::vector<MemoryWork> memory;
-    /// Durations of up to kSampledDurations launches of a class, picked evenly from the window, by index of the class.
+    /// Durations of up to kSampledDurations launches of a class, picked evenly from the window, by class index.
     std::map<std::size_t, std::vector<double>> durations_ns;
-    LaunchWeights weights;   ///< of recorded time
-    bool graph_cut = false;  ///< launches of a graph were recorded in part, and none as a whole
+    LaunchWeights weights;   ///< for recorded time
+    bool graph_cut = false;  ///< launches of a graph were recorded only in part, and none completely
   };
   static constexpr std::size_t kSampledDurations = 64;
   /// Launches are counted from here on, and recorded until Owe(), which takes the counts: what was not recorded by then
-  /// is of the next window.
+  /// belongs to the next window.
   void BeginCount();
   void Owe(const AskedLaunches& asked);
-  /// `asked`: what was launched since the last window, when only a part of it was recorded. Then launches are those
-  /// that were asked for, of each kernel with its grid and block and of each graph; their mean time is that of the
-  /// recorded ones in the window, or of those before: a stratified sample, one stratum each (Cochran, "Sampling
-  /// Techniques", chapter 5).
+  /// `asked`: the launches requested since the last window, if only some were recorded. Launches are then the requested
+  /// ones, of each kernel with its grid and block and of each graph; their mean time comes from the recorded ones in
+  /// the window, or in earlier ones: a stratified sample, one stratum each (Cochran, "Sampling Techniques", chapter 5).
   Window TakeWindow(const AskedLaunches* asked = nullptr);
 
-  /// Records left out so far: of other devices, without times, and of classes beyond kMostClasses. Launches that
-  /// were counted while no launch of their kind was recorded; that were estimated; and of these, from launches of
-  /// windows before.
+  /// Records left out so far: from other devices, without times, and of classes beyond kMostClasses. Launches that were
+  /// counted while no launch of their kind was recorded; that were estimated; and of these, from launches in earlier
+  /// windows.
   struct Lost {
     std::int64_t other_devices = 0;
     std::int64_t without_times = 0;
@@ -117,7 +116,8 @@ class ProgramTotals {
   std::uint32_t device_;
   std::vector<LaunchClass> classes_;
   std::vector<ClassWindow> window_;  // one for each class
-  // CUPTI gives all records of a kernel one name pointer; a module loaded later may get the address of one unloaded.
+  // CUPTI uses one name pointer for all records of a kernel; a module loaded later may reuse the address of an unloaded
+  // one.
   std::unordered_map<Key, std::size_t, KeyHash> by_pointer_;
   std::map<std::pair<std::string, std::array<int, 9>>, std::size_t> by_name_;
   std::map<std::string, MemoryWork> memory_;
@@ -127,16 +127,16 @@ class ProgramTotals {
   std::int64_t kernel_ns_ = 0;
   std::int64_t busy_total_ns_ = 0;
   std::uint64_t random_ = 1;
-  std::map<std::pair<std::string, std::array<int, 6>>, std::int64_t> owed_;  // asked for, and never recorded yet
+  std::map<std::pair<std::string, std::array<int, 6>>, std::int64_t> owed_;  // requested, and not recorded yet
   std::vector<bool> asked_;  // classes that the program launched while launches were counted
   Lost lost_;
 };
 
-/// Whether a kernel of this (mangled) name waits for another process, as far as names tell: to run one alone may never
+/// Whether a kernel with this (mangled) name waits for another process, as far as names tell: run alone, it may never
 /// end.
 bool IsCollective(std::string_view name);
 
-/// "flash_fwd_kernel<<<(32, 16, 4), 128>>>": how a launch class is called. Sizes of 1 at the end are left out; a
+/// Display name of a launch class, "flash_fwd_kernel<<<(32, 16, 4), 128>>>". Sizes of 1 at the end are left out; a
 /// cluster follows as in "<<<64, 128, cluster (2, 1, 1)>>>". `demangled`: the kernel's name.
 std::string LaunchClassName(const std::string& demangled, const Launch& launch);
 

@@ -20,16 +20,16 @@ class SampleTotals {
   struct Function {
     std::uint64_t cubin_crc = 0;
     std::string name;                                         ///< mangled
-    std::map<std::uint32_t, std::vector<std::uint64_t>> pcs;  ///< by offset, and by index of the stall reason
+    std::map<std::uint32_t, std::vector<std::uint64_t>> pcs;  ///< by offset, then by index of the stall reason
     std::uint64_t samples = 0;                                ///< a sample counts once: without "_not_issued"
   };
 
   /// The samples of one kernel.
   struct Kernel {
-    std::size_t launch_class = 0;            ///< index of the one that took the most time of those with this kernel
-    std::int64_t classes = 1;                ///< with this kernel
-    double others_ratio = 0.0;               ///< of the kernel's time: that of the other classes
-    std::vector<const Function*> functions;  ///< the kernel's, and those that it alone of its cubin can have called
+    std::size_t launch_class = 0;            ///< index of the class of this kernel that took the most time
+    std::int64_t classes = 1;                ///< classes of this kernel
+    double others_ratio = 0.0;               ///< share of the kernel's time that other classes took
+    std::vector<const Function*> functions;  ///< the kernel's, and those that only it can have called in its cubin
     std::uint64_t samples = 0;
   };
   /// The kernels with `least_ratio` of all named samples or more, those with the most first. Valid until Add().
@@ -37,9 +37,9 @@ class SampleTotals {
 
   std::uint64_t named() const { return named_; }      ///< samples of functions that CUPTI names
   std::uint64_t dropped() const { return dropped_; }  ///< by the hardware
-  std::uint64_t other() const { return other_; }      ///< of code that CUPTI does not name
+  std::uint64_t other() const { return other_; }      ///< in code that CUPTI does not name
   bool buffer_full() const { return buffer_full_; }   ///< more are missing, uncounted
-  /// Of instructions after the first kMostInstructions.
+  /// Samples of instructions after the first kMostInstructions.
   std::uint64_t beyond_instructions() const { return beyond_instructions_; }
   /// Some hundred kernels; less than 200 MB.
   static constexpr std::size_t kMostInstructions = std::size_t{1} << 18U;

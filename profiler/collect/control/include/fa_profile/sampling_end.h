@@ -22,14 +22,14 @@ class SamplingEnd {
   /// The calling thread's launches change nothing here. Any thread, without the lock.
   bool KnowsThisThread() const noexcept;
 
-  /// Once a tick: it shall end. Ten ticks show whether a second thread launches.
+  /// Once a tick, to request the end. Ten ticks show whether a second thread launches.
   void Ask();
   bool possible() const { return state_ != State::kNever; }
-  /// Launches have to be seen.
+  /// Launches have to be watched.
   bool asked() const { return state_ == State::kAsked || state_ == State::kDue; }
-  /// The next launch is to try.
+  /// The next launch should try.
   bool due() const { return state_ == State::kDue; }
-  /// A launch tries, and may wait so long for the GPU.
+  /// How long a launch that tries may wait for the GPU.
   double NextWaitSeconds();
 
  private:

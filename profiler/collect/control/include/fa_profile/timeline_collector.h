@@ -7,8 +7,8 @@
 
 namespace fa_profile::collect {
 
-/// Samples metrics over the time of a call, at the shortest interval that the hardware takes: what its beginning, its
-/// waves and its tail use of the GPU.
+/// Samples metrics during a call, at the shortest interval that the hardware supports: how its beginning, its waves and
+/// its tail use the GPU.
 ///
 /// Nothing else may profile at the same time: no range profiler and no PC sampler. One thread, with the device current.
 class TimelineCollector {

@@ -7,24 +7,25 @@
 
 namespace fa_profile::load {
 
-/// What is read of a package at most: nothing in it is trusted.
+/// Limits on what is read from a package: nothing in it is trusted.
 struct PackageLimits {
-  std::uint64_t file_bytes = std::uint64_t{4} << 30U;        ///< of one file, unpacked
-  std::uint64_t unpacked_bytes = std::uint64_t{32} << 30U;   ///< of an archive, all files together
-  std::uint64_t directory_bytes = std::uint64_t{64} << 20U;  ///< of an archive before its first file: its list of files
-  std::uint64_t cubin_bytes = std::uint64_t{64} << 20U;      ///< of one cubin; its text takes ten times as much
-  /// Of code: a run of nvdisasm starts when it has so much, and takes less than twice as much, or one larger kernel.
-  /// What is printed and read takes 30 times the memory.
+  std::uint64_t file_bytes = std::uint64_t{4} << 30U;        ///< per file, unpacked
+  std::uint64_t unpacked_bytes = std::uint64_t{32} << 30U;   ///< per archive, all files together
+  std::uint64_t directory_bytes = std::uint64_t{64} << 20U;  ///< read from an archive before its first file: its list
+                                                             ///< of files
+  std::uint64_t cubin_bytes = std::uint64_t{64} << 20U;      ///< per cubin; its text takes ten times as much
+  /// Code per run of nvdisasm: a run starts when it has this much, and takes less than twice as much, or one larger
+  /// kernel. What is printed and read takes 30 times the memory.
   std::uint64_t run_code_bytes = std::uint64_t{1} << 20U;
-  /// A run starts with less when rows have waited so long for its first cubin.
+  /// A run starts with less if rows have waited this long for its first cubin.
   double row_wait_s = 2.0;
   int folder_depth = 64;
 };
 
-/// Takes a file that may hold GPU code: its name in the package, and where it is. The file is gone after the call
-/// when the package is an archive.
+/// Receives a file that may hold GPU code: its name in the package, and its path. If the package is an archive, the
+/// file is gone after the call.
 using TakeCodeFile = std::function<void(const std::string& name, const std::string& path)>;
-/// Takes a file or folder that was left out, or "" for the rest of the package, and why.
+/// Receives a file or folder that was left out, or "" for the rest of the package, and why.
 using TakeSkippedFile = std::function<void(const std::string& name, const std::string& why)>;
 
 /// Finds the files of a Python package that may hold GPU code: a folder, or a wheel (any zip archive). Such files are
