@@ -71,8 +71,8 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
                .add_option("--draws", job.judging.draws,
                            "Random inputs per shape; default: 100 with --shape, else the suite's; of a library 3")
                ->check(CLI::Range(1, 100000)));
-  rows.For(kBoth,
-           help::AddNumber(verify, "--seed", job.judging.seed, "Seed of the first draw, for rungs of the ladder", 0, std::uint64_t{1} << 53U));
+  rows.For(kBoth, help::AddNumber(verify, "--seed", job.judging.seed, "Seed of the first draw, for rungs of the ladder",
+                                  0, std::uint64_t{1} << 53U));
   rows.For(kBoth, verify.add_option("--device", job.device, "CUDA device number")->capture_default_str());
   rows.For(kBoth, help::AddNumber(verify, "--calls", job.judging.calls,
                                   "Calls of a library's kernel whose results are compared, in total", 0, 1'000'000));

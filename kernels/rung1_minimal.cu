@@ -1,14 +1,14 @@
-// Rung 1: one block per query row, the way the formula reads. Every SM is full of warps and yet the kernel is slow:
-// lanes read one row of K each (32 sectors per request), and every thread computes the exponential of every score.
+// Rung 1: one block per query row, the way the formula reads. Every SM is full of warps and the kernel is slow all the
+// same: lanes read K one row each (32 sectors a request), and every thread computes the exponential of every score.
 #include "rung.h"
 
 namespace fa_profile {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kBlockN = kThreads;  // keys per tile: one per thread
+constexpr int kBlockN = kThreads;  // keys per tile: one a thread
 constexpr int kWarps = kThreads / 32;
-// Fills an SM: 2048 threads, or 1536 on Ada. With a full SM a thread has 32 or 40 registers.
+// What fills an SM: 2048 threads, or 1536 on Ada. A thread of a full SM has 32 or 40 registers.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 890
 constexpr int kBlocksPerSm = 1536 / kThreads;
 #else
@@ -59,7 +59,7 @@ __device__ __forceinline__ void rescale(float& o, float& sum, float correction) 
   sum *= correction;
 }
 
-// One output dimension per thread; with head_dim 64 each half of the block takes every other key.
+// One output dimension a thread; with head_dim 64 each half of the block takes every other key.
 template <int kHeadDim>
 __device__ __forceinline__ void pv(const Tile<kHeadDim>& tile, const __half* v, int keys, float max, float& o,
                                    float& sum) {

@@ -1,7 +1,7 @@
 // Rung 5: the regression specimen. Q K^T runs on tensor cores, occupancy looks healthy, and yet one thread of each
 // block does the softmax while 127 wait at a barrier, and then half of them compute P V without tensor cores. A report
-// that lists occupancy and "uses tensor cores" finds nothing wrong with it. Leaving out one phase at a time at
-// 1,8,512,64 on an H200 (571 us) gave: softmax 53 %, P V 40 %, Q K^T under 1 %.
+// that lists occupancy and "uses tensor cores" finds nothing wrong with it.
+// Leaving out one phase at a time at 1,8,512,64 on an H200 (571 us) gave: softmax 53 %, P V 40 %, Q K^T under 1 %.
 //
 // A header, because tests/phase_truth measures variants of this kernel: see SerialSoftmax().
 #pragma once
@@ -18,10 +18,10 @@ namespace wmma = nvcuda::wmma;
 constexpr int kThreads = 128;
 constexpr int kWmma = 16;                       // WMMA tiles are 16x16x16
 constexpr int kBlockM = kWmma;                  // query rows per block
-constexpr int kBlockN = kThreads / 32 * kWmma;  // keys per tile: 16 per warp
+constexpr int kBlockN = kThreads / 32 * kWmma;  // keys per tile: 16 a warp
 constexpr int kPvThreads = 64;
 constexpr float kLog2e = 1.4426950408889634F;
-// 8 halves of padding turn the row pitch from a multiple of 128 bytes into one that cycles through the banks.
+// 8 halves of padding turn the row pitch from a multiple of 128 bytes into one that walks through the banks.
 constexpr int kPad = 8;
 
 template <int kHeadDimArg>
@@ -37,7 +37,7 @@ struct Tile {
   float correction[kBlockM];
 };
 
-// Copies `rows` rows of kHeadDim from global memory, 16 bytes per thread, with zeros past `valid`.
+// Copies `rows` rows of kHeadDim from global memory, 16 bytes a thread, and zeros past `valid`.
 template <int kHeadDim, int kRows>
 __device__ __forceinline__ void LoadRows(__half (&to)[kRows][kHeadDim + kPad], const __half* from, int valid) {
   constexpr int kChunk = sizeof(uint4) / sizeof(__half);
@@ -65,7 +65,7 @@ __device__ __forceinline__ void load_kv(Tile<kHeadDim>& tile, const __half* k, c
   LoadRows<kHeadDim>(tile.v, v, valid);
 }
 
-// S (16, 64) = Q (16, head_dim) K^T (head_dim, 64), 16 columns per warp.
+// S (16, 64) = Q (16, head_dim) K^T (head_dim, 64), 16 columns a warp.
 template <int kHeadDim>
 __device__ __forceinline__ void qk(Tile<kHeadDim>& tile) {
   constexpr int kPitch = kHeadDim + kPad;
@@ -83,8 +83,8 @@ __device__ __forceinline__ void qk(Tile<kHeadDim>& tile) {
   wmma::store_matrix_sync(&tile.scores[0][first_key], s, kBlockN, wmma::mem_row_major);
 }
 
-// One thread does all 16 rows, two scores at a time: work that a reduction across the block would divide. `keys` is for
-// row 0; with `causal` each further row sees one more, up to `valid`.
+// One thread, all 16 rows, two scores at a time: what a reduction across the block would share out. `keys` of row 0;
+// with `causal` each further row sees one more, up to `valid`.
 template <int kHeadDim>
 __device__ __forceinline__ void softmax(Tile<kHeadDim>& tile, int keys, int valid, bool causal, float scale) {
   if (threadIdx.x != 0) return;
@@ -119,8 +119,8 @@ __device__ __forceinline__ void rescale(const Tile<kHeadDim>& tile, float (&o)[k
   }
 }
 
-// Half of the block, one output column per thread (two at head_dim 128), one FMA at a time: not unrolled, each waits
-// for its two loads from shared memory. (Unrolled by 4, P V takes 27 % of a kernel of 265 us.)
+// Half of the block, one output column a thread (two at head_dim 128), one FMA at a time: not unrolled, each waits for
+// its two loads from shared memory. (Unrolled by 4, P V takes 27 % of a kernel of 265 us.)
 template <int kHeadDim>
 __device__ __forceinline__ void pv(const Tile<kHeadDim>& tile, float (&o)[kHeadDim / kPvThreads][kBlockM]) {
 #pragma unroll
@@ -149,14 +149,14 @@ __device__ __forceinline__ void epilogue(const Tile<kHeadDim>& tile, __half* out
 
 enum WaitsFor { kKeys, kScores, kWeights, kOutput };
 
-/// A barrier of the block: everything written before it is visible.
+/// A barrier of the block: what was written before it is there.
 template <WaitsFor kWhat, int kHeadDim>
 __device__ __forceinline__ void Barrier(Tile<kHeadDim>&) {
   __syncthreads();
 }
 
 /// The kernel. T is a Tile<kHeadDim>, or a test's wrapper around one: the kernel then calls the test's version of each
-/// phase, as the better match.
+/// phase, because it fits better.
 template <class T>
 __device__ __forceinline__ void SerialSoftmax(T& tile, const AttentionParams& p) {
   constexpr int kHeadDim = T::kHeadDim;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Shared by rungs 3 and up: sm_80 instructions without a plain spelling in CUDA C++, one function each, the causal mask
-// in one line, and the launch call. Shared-memory addresses are the instructions' 32-bit ones.
+// What the rungs from 3 on share: the sm_80 instructions that CUDA C++ has no plain spelling for, one function each,
+// the causal mask in one line, and the launch call. Shared-memory addresses are the 32-bit ones of the instructions.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -16,8 +16,8 @@ __device__ __forceinline__ std::uint32_t SharedAddress(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// Copies 16 bytes from global to shared memory without a register in between; writes zeros if not `valid`. `.cg`
-/// bypasses L1: a block reads a tile once, so a line kept there would only push others out.
+/// Copies 16 bytes from global to shared memory without a register in between; writes zeros when not `valid`.
+/// `.cg` goes round L1: a tile is read once by a block, so a line kept there would only push others out.
 __device__ __forceinline__ void CopyAsync16(std::uint32_t shared, const void* global, bool valid) {
   const int bytes = valid ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(bytes) : "memory");
@@ -29,7 +29,7 @@ __device__ __forceinline__ void CopyAsync4(std::uint32_t shared, const void* glo
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(global), "r"(bytes) : "memory");
 }
 
-/// Closes a group of copies. Groups complete in order, so empty ones keep a ring's count steady.
+/// Closes a group of copies. Groups complete in order, so an empty one is what keeps a ring's count steady.
 __device__ __forceinline__ void CommitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
 /// Waits until at most `kPending` of this thread's newest groups are under way.
@@ -95,11 +95,11 @@ __device__ __forceinline__ int KeyEnd(int row, const AttentionParams& params) {
   return params.causal ? min(row + 1, params.seqlen) : params.seqlen;
 }
 
-/// Launches `kernel` with `shared_bytes` of dynamic shared memory on a one-dimensional grid; returns its status.
+/// Launches `kernel` with `shared_bytes` of dynamic shared memory on a one-dimensional grid; what the launch said.
 inline cudaError_t Launch(void (*kernel)(AttentionParams), std::int64_t blocks, int threads, int shared_bytes,
                           const AttentionParams& params, cudaStream_t stream) {
   const void* function = reinterpret_cast<const void*>(kernel);
-  // A block gets more than 48 KiB only on request, per device: requested each time, as the device may change.
+  // A block gets more than 48 KiB only when asked for, per device: asked each time, the current device may change.
   const cudaError_t set = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (set != cudaSuccess) return set;
   AttentionParams copy = params;

@@ -55,8 +55,7 @@ TEST(LibraryChildTest, AConstructorThatHangsIsKilledAfterTheTimeLimitThatTheErro
 // Without a GPU the run ends after the library was described, which runs its constructors.
 TEST(LibraryChildTest, ALibraryCannotOpenTheJudgesMemoryWhenItIsLoaded) {
   const TestFolder folder;
-  const std::string as_a_user =
-      geteuid() == 0 ? "setpriv --bounding-set=-all --inh-caps=-all --no-new-privs " : "";
+  const std::string as_a_user = geteuid() == 0 ? "setpriv --bounding-set=-all --inh-caps=-all --no-new-privs " : "";
   for (const char* const command : {"verify", "gate-sample", ""}) {
     SCOPED_TRACE(command);
     const std::string report = folder / (std::string("report") + command);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Softmax over split keys: each part has its own maximum, sum and output per row. Where the parts are stored while
-// being merged, for the kernel that splits the keys and for tests/hopper_layout_test.cpp.
+// Softmax over split keys: each part has its own maximum, sum and output per row. Where the parts lie while they are
+// merged, for the kernel that splits the keys and for tests/hopper_layout_test.cpp.
 
 #include <cstdint>
 
@@ -9,17 +9,17 @@
 
 namespace fa_profile::hopper {
 
-/// First the kWarpgroups of a block exchange their results: each finishes its share of the columns. Then the kSplits
-/// blocks that share 64 query rows do: each finishes the rows of kWarps warps in every warpgroup. A thread always sends
-/// to the thread with the same lane, in vectors of four floats: elements 4 v to 4 v + 3 of its accumulator. Offsets in
-/// bytes.
+/// First the kWarpgroups of a block exchange what they found: each finishes its share of the columns. Then the kSplits
+/// blocks that share 64 query rows do: each finishes the rows of kWarps warps of every warpgroup. A thread always sends
+/// to the thread of the same lane, vectors of four floats: what is at elements 4 v to 4 v + 3 of its accumulator.
+/// Offsets in bytes.
 template <int kHeadDim, int kSplits, int kWarpgroups>
 struct MergeLayout {
   static constexpr int kShare = kHeadDim / 2 / kWarpgroups;  // accumulator elements that a thread finishes
   static constexpr int kVectors = kShare / 4;
   static constexpr int kWarps = 4 / kSplits;
   static constexpr int kVectorBytes = 16;
-  static constexpr int kWarpVectorBytes = 32 * kVectorBytes;  // from one vector to the next in data from another block
+  static constexpr int kWarpVectorBytes = 32 * kVectorBytes;  // from a vector to the next, of what another block sent
 
   static constexpr int kExchanged = kWarpgroups * (kWarpgroups - 1) * kVectors * kWarpgroupThreads * kVectorBytes;
   static constexpr int kStatistics = kWarpgroups * kWarpgroupRows * 8;
@@ -37,7 +37,7 @@ struct MergeLayout {
     const int sender = to * (kWarpgroups - 1) + from - (from > to ? 1 : 0);
     return static_cast<std::uint32_t>(((sender * kVectors + vector) * kWarpgroupThreads + thread) * kVectorBytes);
   }
-  /// A row's maximum and sum, as computed by warpgroup `from`.
+  /// A row's maximum and sum, as warpgroup `from` has them.
   FA_HOPPER_BOTH static constexpr std::uint32_t StatisticsAt(int from, int row) {
     return static_cast<std::uint32_t>(kExchanged + (from * kWarpgroupRows + row) * 8);
   }
@@ -52,8 +52,8 @@ struct MergeLayout {
   }
 };
 
-/// Weight of a part whose row has the maximum `part_max` (in powers of 2), where `max` is the maximum over all parts. A
-/// part that saw no key has minus infinity and weighs 0: its data was never written. `exp2`: 2^x.
+/// What a part weighs whose row has the maximum `part_max` (in powers of 2), `max` being that of all parts. A part that
+/// saw no key has minus infinity and weighs 0: what it would have sent was not written. `exp2`: 2^x.
 template <class Exp2>
 FA_HOPPER_BOTH float PartWeight(float part_max, float max, Exp2 exp2) {
   return part_max < -3.0e38F ? 0.0F : exp2(part_max - max);

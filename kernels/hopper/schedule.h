@@ -1,8 +1,8 @@
 #pragma once
 
-// The order in which the warps of rung 8 wait, load, multiply and release. The kernel runs these functions with its
-// phases; tests/hopper_schedule_test.cpp runs them with recorders and plays the records against each other, searching
-// for deadlocks and for tiles overwritten while being read.
+// In which order the warps of rung 8 wait, load, multiply and release. The kernel runs these functions with its phases;
+// tests/hopper_schedule_test.cpp runs them with recorders and plays the records against each other, in search of a
+// deadlock or of a tile that is overwritten while it is read.
 
 #include <cstdint>
 
@@ -18,8 +18,8 @@ namespace fa_profile::hopper {
 
 enum class Operand { kQ, kK, kV };
 
-/// A place in a ring of stages. A stage's barrier completes a phase each time around; a wait names the phase by its
-/// parity. On a fresh barrier the phase before the first counts as complete: at first every stage is empty.
+/// A place in a ring of stages. The barrier of a stage completes a phase each time round; a wait names the phase by its
+/// parity. On a fresh barrier the phase before the first counts as complete: the first time round every stage is empty.
 template <int kStages>
 struct Ring {
   int stage = 0;
@@ -36,7 +36,7 @@ struct Ring {
   }
 };
 
-/// One thread's position in the rings of Q, K and V.
+/// Where one thread is in the rings of Q, K and V.
 template <int kStages>
 struct Rings {
   Ring<1> q = {};
@@ -59,18 +59,18 @@ struct Rings {
   }
 };
 
-/// Ping-pong: the named barrier of each warpgroup, which hands it the turn to issue products.
+/// Ping-pong: a named barrier for each warpgroup hands it the turn to issue products. The barrier of `warpgroup`.
 FA_HOPPER_BOTH constexpr int TurnOf(int warpgroup) { return 1 + warpgroup; }
 
-/// The barrier at which `warpgroup` arrives after its turn; 0: none, because nobody would take the turn. `last`: it was
-/// its last turn.
+/// The barrier at which `warpgroup` arrives after its turn; 0: none, because the turn would not be taken. `last`: it
+/// was its last turn.
 FA_HOPPER_BOTH constexpr int TurnAfter(int warpgroup, int warpgroups, bool last) {
   if (warpgroup + 1 < warpgroups) return TurnOf(warpgroup + 1);
   return last ? 0 : TurnOf(0);
 }
 
-/// The loads of one work item with `tiles` key tiles, in the order in which the consumers need them: QK of a tile comes
-/// before PV of the previous one.
+/// The loads of one work item, of `tiles` key tiles, in the order in which the consumers need them: QK of a tile comes
+/// before PV of the tile before.
 template <class Producer>
 FA_HOPPER_ROLE void LoadItem(Producer& producer, int tiles) {
   if (tiles == 0) return;
@@ -83,7 +83,7 @@ FA_HOPPER_ROLE void LoadItem(Producer& producer, int tiles) {
   producer.load_kv(Operand::kV, tiles - 1);
 }
 
-/// One product after the other, waiting for each.
+/// One product after the other, each waited for.
 template <class Consumer>
 FA_HOPPER_ROLE void ConsumeInTurn(Consumer& consumer, int tiles) {
   consumer.sync(Operand::kQ);
@@ -105,8 +105,8 @@ FA_HOPPER_ROLE void ConsumeInTurn(Consumer& consumer, int tiles) {
   }
 }
 
-/// From the scores of an item's first tile to the last PV, which is issued but not waited for. QK of the next tile is
-/// issued before PV of this one, so that the tensor cores have PV to do during the next exponentials.
+/// From the scores of an item's first tile to the last PV, which is issued and not waited for. QK of the next tile is
+/// issued before PV of this one, so that the tensor cores have PV to do while the warps compute the next exponentials.
 template <class Consumer>
 FA_HOPPER_ROLE void ConsumeFromScores(Consumer& consumer, int tiles) {
   consumer.await_scores(0);
@@ -121,7 +121,7 @@ FA_HOPPER_ROLE void ConsumeFromScores(Consumer& consumer, int tiles) {
     consumer.sync(Operand::kV);
     consumer.pv();
     consumer.pass_turn(tile == tiles - 1);
-    consumer.await_scores(1);  // PV is newer, and may continue
+    consumer.await_scores(1);  // PV is the newer one, and may go on
     consumer.release(Operand::kK);
     if (tile == tiles - 1) consumer.release(Operand::kQ);
     consumer.softmax(tile);
@@ -147,17 +147,17 @@ FA_HOPPER_ROLE void ConsumeOverlapped(Consumer& consumer, int tiles) {
   consumer.release(Operand::kV);
 }
 
-/// Or with the scores of the item's first tile already under way, leaving those of the next item under way too. `next`:
-/// whether there is one in which this warpgroup has rows.
+/// Or with the scores of the item's first tile under way, and those of the next item's left so. `next`: whether there
+/// is one in which this warpgroup has rows.
 template <class Consumer>
 FA_HOPPER_ROLE void ConsumeContinued(Consumer& consumer, int tiles, bool next) {
   ConsumeFromScores(consumer, tiles);
   consumer.start_scores(next);
-  consumer.await_output(1);  // QK is newer
+  consumer.await_output(1);  // QK is the newer one
   consumer.release(Operand::kV);
 }
 
-/// A warpgroup without rows in the item keeps step with the others: it releases each tile, and its turns.
+/// A warpgroup without rows of the item keeps step with the others: it gives back each tile, and its turns.
 template <class Consumer>
 FA_HOPPER_ROLE void PassItem(Consumer& consumer, int tiles) {
   if (tiles == 0) return;
@@ -173,7 +173,7 @@ FA_HOPPER_ROLE void PassItem(Consumer& consumer, int tiles) {
   }
 }
 
-/// All of a warpgroup's work on an item. Every warpgroup of a block iterates over the same tiles.
+/// All of a warpgroup's work at an item. Every warpgroup of a block walks over the same tiles.
 template <bool kOverlap, class Consumer>
 FA_HOPPER_ROLE void ConsumeItem(Consumer& consumer, int tiles) {
   if (tiles == 0) return;
@@ -196,27 +196,27 @@ FA_HOPPER_BOTH constexpr int TileCount(int row, int rows, int keys, int seqlen, 
   return Blocks(KeyEnd(row + rows - 1, seqlen, causal), keys);
 }
 
-/// Whether some of the rows from `row` on must not see some key in the tile that begins at `key`.
+/// Whether some of the rows from `row` on must not see some key of the tile that begins at `key`.
 FA_HOPPER_BOTH constexpr bool NeedsMask(int row, int key, int keys, int seqlen, bool causal) {
   return key + keys > KeyEnd(row, seqlen, causal);
 }
 
-/// Time for `heads` heads of `seqlen` rows with blocks of `rows` rows, one per SM: waves times rows. The last wave
-/// takes as long as a full one, so fewer rows per block may be faster.
+/// How long `heads` heads of `seqlen` rows take with blocks of `rows` rows, one an SM: waves times rows. The last wave
+/// takes as long as a full one, so fewer rows a block may be quicker.
 FA_HOPPER_BOTH constexpr std::int64_t WaveRows(int heads, int seqlen, int rows, int sms) {
   return std::int64_t{Blocks(heads * Blocks(seqlen, rows), sms)} * rows;
 }
 
-/// A work item: `strips` strips of 64 query rows, starting at `strip`, of `head`, counted over batch and heads.
+/// A work item: `strips` strips of 64 query rows, from `strip` on, of `head`, counted over batch and heads.
 struct Item {
   int head;
   int strip;
   int strips;
 };
 
-/// A positive number known on the host, by which a kernel divides without the hundred cycles of an integer division: a
+/// A positive number that the host knows and a kernel divides by, without the hundred cycles of an integer division: a
 /// multiplication gives the quotient or one less (Granlund and Montgomery, "Division by Invariant Integers using
-/// Multiplication", 1994). 0 becomes 1: nothing is divided by it then.
+/// Multiplication", 1994). Of 0 it is 1: nothing is divided by it then.
 class Divisor {
  public:
   constexpr Divisor(int value = 1)  // NOLINT(google-explicit-constructor): it is a number
@@ -239,15 +239,15 @@ class Divisor {
 };
 
 /// The order of work: one head after the other. With a causal mask the last row blocks have the most keys and come
-/// first: heads form groups whose K and V fit into L2 together, and each group starts with the last row blocks of all
-/// its heads. After them come the narrow items, one strip each: the remaining rows of each head.
+/// first: heads go in groups whose K and V fit into L2 together, and of a group the last row blocks of all its heads.
+/// Behind them come the narrow items, of one strip each: the rows that are left of each head.
 struct Order {
   int heads;
-  Divisor row_blocks;  // per head
+  Divisor row_blocks;  // of a head
   int block_strips;
   int heads_per_group;
   bool longest_first;
-  Divisor narrow = 0;  // per head
+  Divisor narrow = 0;  // of a head
 
   FA_HOPPER_BOTH constexpr int items() const { return heads * (row_blocks + narrow); }
   FA_HOPPER_BOTH constexpr Item At(int index) const {
@@ -266,8 +266,8 @@ struct Order {
   }
 };
 
-/// Duration of the order on `blocks` blocks, which take item after item, in full items. A narrow one takes about half
-/// as long as a full one of three strips: one warpgroup alone hides little of its waits.
+/// How long the order takes on `blocks` blocks, which take item after item, in full items. A narrow one takes about
+/// half as long as a full one of three strips: one warpgroup alone hides little of its waits.
 constexpr double kNarrowTime = 0.5;
 constexpr double TimeOf(const Order& order, int blocks) {
   const int full = order.heads * order.row_blocks;
@@ -281,7 +281,7 @@ constexpr double TimeOf(const Order& order, int blocks) {
   return longest;
 }
 
-/// `order`, or a variant with the rows after the last whole row block in narrow items, if that is faster.
+/// `order`, or with the rows past the last whole row block in narrow items where that takes less time.
 constexpr Order WithNarrowItems(const Order& order, int seqlen, int blocks) {
   Order narrow = order;
   const int strips = Blocks(seqlen, kWarpgroupRows);

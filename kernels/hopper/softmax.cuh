@@ -1,7 +1,7 @@
 #pragma once
 
-// The online softmax of one warpgroup's scores, in WGMMA's accumulator registers. A thread has two rows (`half` 0 and
-// 1, 8 rows apart); the four lanes of a quad share them.
+// The online softmax of one warpgroup's scores, in the accumulator's registers of WGMMA. A thread has two rows (`half`
+// 0 and 1, 8 rows apart); the four lanes of a quad share them.
 
 #include "hopper/exponential.h"
 #include "hopper/layout.h"
@@ -23,7 +23,7 @@ __device__ __forceinline__ void Mask(float (&scores)[kCount], const int (&left)[
   }
 }
 
-/// max[half] = its maximum with the row's scores, over the quad.
+/// max[half] = the maximum of it and of the row's scores, over the quad.
 template <int kCount>
 __device__ __forceinline__ void RaiseMaxima(float (&max)[2], const float (&scores)[kCount]) {
   float partial[2][2] = {{scores[0], scores[1]}, {scores[2], scores[3]}};
@@ -38,7 +38,7 @@ __device__ __forceinline__ void RaiseMaxima(float (&max)[2], const float (&score
   }
 }
 
-/// scores = 2^(scores * c - shift). One FFMA and one MUFU per score, or for kOf16 of 16 the polynomial.
+/// scores = 2^(scores * c - shift). One FFMA and one MUFU a score, or for kOf16 of 16 the polynomial.
 template <int kOf16, int kCount>
 __device__ __forceinline__ void Exponentiate(float (&scores)[kCount], float c, const float (&shift)[2]) {
 #pragma unroll
@@ -48,7 +48,7 @@ __device__ __forceinline__ void Exponentiate(float (&scores)[kCount], float c, c
   }
 }
 
-/// sum[half] += the scores of the row, only this thread's columns.
+/// sum[half] += the scores of the row, this thread's columns only.
 template <int kCount>
 __device__ __forceinline__ void AddScores(float (&sum)[2], const float (&scores)[kCount]) {
   float partial[2][2] = {};

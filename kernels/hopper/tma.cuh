@@ -1,8 +1,8 @@
 #pragma once
 
 // Copies by the Tensor Memory Accelerator (PTX ISA, "cp.async.bulk.tensor"). A tensor is (heads, seqlen, head_dim); a
-// box is 64 columns and some rows of one head. Rows past the end are read as zeros, count in full towards the barrier,
-// and are not written. One thread issues a copy.
+// box is 64 columns and some rows of one head. Rows past the end are read as zeros, count in full for the barrier, and
+// are not written. One thread issues a copy.
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -29,7 +29,7 @@ __device__ __forceinline__ void LoadBox(std::uint32_t shared, const CUtensorMap*
 }
 
 /// The same into every block of the cluster whose rank's bit is set in `ranks`, at the same place; the barrier at the
-/// same place in each of them counts.
+/// same place of each of them counts.
 __device__ __forceinline__ void LoadBoxInCluster(std::uint32_t shared, const CUtensorMap* map, int column, int row,
                                                  int head, Mbarrier* barrier, std::uint16_t ranks) {
   asm volatile(
@@ -39,7 +39,7 @@ __device__ __forceinline__ void LoadBoxInCluster(std::uint32_t shared, const CUt
       : "memory");
 }
 
-/// Called before StoreBox() by the threads that wrote the box, so that TMA sees their writes. A barrier must follow.
+/// Before StoreBox(), by the threads that wrote the box: TMA sees their writes. A barrier must follow.
 __device__ __forceinline__ void PublishToTma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 __device__ __forceinline__ void StoreBox(const CUtensorMap* map, std::uint32_t shared, int column, int row, int head) {
@@ -50,10 +50,10 @@ __device__ __forceinline__ void StoreBox(const CUtensorMap* map, std::uint32_t s
 
 __device__ __forceinline__ void CommitStores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-/// Waits until this thread's stores have read their boxes.
+/// Until this thread's stores have read their boxes.
 __device__ __forceinline__ void WaitStoresRead() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 
-/// Waits until they are complete.
+/// Until they are complete.
 __device__ __forceinline__ void WaitStores() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 }  // namespace

@@ -22,7 +22,7 @@ __device__ __forceinline__ void WaitProducts() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kNewer) : "memory");
 }
 
-/// Ties values to this point: the compiler moves no use of an accumulator to before the wait for it.
+/// Ties values to this place: the compiler moves no use of an accumulator to before the wait for it.
 template <int kCount>
 __device__ __forceinline__ void Pin(float (&values)[kCount]) {
 #pragma unroll
@@ -80,7 +80,7 @@ struct Product;
                : FA_OPERANDS_##registers(d)                                                              \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 
-// `accumulate` is known where loops are unrolled, so no branch remains.
+// `accumulate` is known where loops are unrolled: no branch is left.
 #define FA_PRODUCT(n, element, type, registers, r0, r1, r2, r3, r4)                                                  \
   template <>                                                                                                        \
   struct Product<n, element> {                                                                                       \

@@ -394,8 +394,8 @@ void Trial::FindWeak() {
     const WeakTolerance weak =
         FindWeakTolerance(tensor.description.format, tensor.description.tolerance, shared_[i], tensor.extents);
     if (weak.accepts.empty()) continue;
-    answer_.judgement.weak_tolerance = tensor.description.name + ": " + weak.accepts +
-                                        (question_.accept_weak_tolerance ? ", which was allowed" : "");
+    answer_.judgement.weak_tolerance =
+        tensor.description.name + ": " + weak.accepts + (question_.accept_weak_tolerance ? ", which was allowed" : "");
     if (!question_.accept_weak_tolerance) tolerance_parts_[i] = weak.part;
   }
 }

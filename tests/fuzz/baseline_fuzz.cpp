@@ -1,5 +1,5 @@
-// Text that is not a baseline gives an Error with a hint and nothing else. A fuzzer does not guess a hash, so each input
-// is tried a second time with its receipt made to fit: what stands behind it must not be trusted either.
+// Text that is not a baseline gives an Error with a hint and nothing else. A fuzzer does not guess a hash, so each
+// input is tried a second time with its receipt made to fit: what stands behind it must not be trusted either.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Text that is not a run of pairs gives an Error with a hint and nothing else: no crash, no memory without bound. What is
-// accepted is written and read again as the same.
+// Text that is not a run of pairs gives an Error with a hint and nothing else: no crash, no memory without bound. What
+// is accepted is written and read again as the same.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Text that is not a phase map gives an Error and nothing else: no crash, no endless loop, no memory without bound. What
-// is accepted keeps its promises: every phase has a name and something that belongs to it, and no two phases share a
-// name.
+// Text that is not a phase map gives an Error and nothing else: no crash, no endless loop, no memory without bound.
+// What is accepted keeps its promises: every phase has a name and something that belongs to it, and no two phases share
+// a name.
 
 #include <cstddef>
 #include <cstdint>

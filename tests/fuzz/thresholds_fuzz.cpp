@@ -1,6 +1,6 @@
-// Text that is not a threshold file gives an Error and nothing else: no crash, no endless loop, no memory without bound.
-// What is accepted keeps its promises: every limit is a number in its range, every rule names a metric and demands
-// something, and every exception has an owner, a reason and an end. And it can be explained.
+// Text that is not a threshold file gives an Error and nothing else: no crash, no endless loop, no memory without
+// bound. What is accepted keeps its promises: every limit is a number in its range, every rule names a metric and
+// demands something, and every exception has an owner, a reason and an end. And it can be explained.
 
 #include <cmath>
 #include <cstddef>

@@ -135,9 +135,9 @@ struct CaseFacts {
   std::string kernel;                        ///< "mma"
   std::string shape;                         ///< Shape::ToString(); empty: no shape (static evidence)
   std::optional<Verification> verification;  ///< absent: not verified in this run
-  std::string refused{};              ///< why the judge does not certify its speed; empty: it does, or was not asked
-  std::string untimed{};              ///< why the judge cannot say how fast it is; empty: it can, or was not asked
-  std::vector<CodeFacts> code;        ///< the functions it launches, by symbol; empty: unknown
+  std::string refused{};        ///< why the judge does not certify its speed; empty: it does, or was not asked
+  std::string untimed{};        ///< why the judge cannot say how fast it is; empty: it can, or was not asked
+  std::vector<CodeFacts> code;  ///< the functions it launches, by symbol; empty: unknown
   /// Hash of the code of these functions by architecture, of a build that was read for all; empty: unknown. Only `code`
   /// is judged, the rest must be equal.
   std::map<std::string, std::string> architectures{};
