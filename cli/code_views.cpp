@@ -132,24 +132,6 @@ load::SourceSearch SourcesOf(const CodeViews& views) {
   return search;
 }
 
-void CheckCodeViews(const CLI::App& report, const CodeViews& views) {
-  std::vector<std::string> given;
-  for (const char* const view : {"--instructions", "--source"}) {
-    if (report.count(view) > 0) given.emplace_back(view);
-  }
-  if (given.size() > 1) {
-    throw Error(fmt::format("{} cannot be combined", fmt::join(given, " and ")), "give one of them at a time");
-  }
-  if (given.empty() && views.limit > 0) {
-    throw Error("--limit has no effect on the report", "give it with --instructions or --source, or leave it out");
-  }
-  if (given.empty()) return;
-  RefuseOptions(report, {"--details", "--summary", "--bars", "--explain"}, " has no effect with " + given.front());
-  if (views.instructions) {
-    RefuseOptions(report, {"--source-root", "--source-map"}, " has no effect with " + given.front(), "leave it out");
-  }
-}
-
 exporters::ReportCode ListCode(const Recording& recording, const Profile& profile, const ReportFilter& filter) {
   exporters::ReportCode code{ListSelected(recording, profile, filter), {}};
   for (const InstructionListing& listing : code.instructions) code.lines.push_back(analyze::ListLines(listing));

@@ -24,9 +24,6 @@ void AddCodeViews(CLI::App& report, CodeViews& views);
 /// Where source files are read. Throws Error: a --source-map that is not OLD=NEW.
 load::SourceSearch SourcesOf(const CodeViews& views);
 
-/// Throws Error for options that contradict each other or have no effect together.
-void CheckCodeViews(const CLI::App& report, const CodeViews& views);
-
 /// The code of the profile's kernels, all of it, with the text of source lines where this machine has the files.
 exporters::ReportCode ListCode(const Recording& recording, const Profile& profile, const ReportFilter& filter);
 

@@ -8,7 +8,7 @@
 
 namespace fa_profile::cli {
 
-/// Without a GPU: prints the report of the bundled recording instead of the requested run, and says so in its first
+/// Without a GPU: prints the report of the bundled recording instead of the requested run, and names it in its first
 /// line. Throws Error for an option whose row says that it needs a GPU, and for what the recording lacks.
 int ReplayBundled(const jobs::LadderJob& asked, const help::OptionJobs& rows, const Format& format,
                   const ReportFilter& filter, const std::string& why_no_gpu);

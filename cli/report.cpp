@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <set>
+#include <utility>
 
 #include "code_views.h"
 #include "command.h"
@@ -13,6 +14,7 @@
 #include "fa_profile/load_profile.h"
 #include "fa_profile/make_timeline.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/option_jobs.h"
 #include "fa_profile/select_entries.h"
 #include "fa_profile/usage_errors.h"
 #include "fa_profile/weigh_gpu_time.h"
@@ -112,52 +114,69 @@ int RunRanks(const std::vector<std::string>& paths, const Format& format) {
   return kExitFine;
 }
 
+// What `report` prints; each option's row names what it is for.
+constexpr help::Jobs kText = 1;          // a report without source
+constexpr help::Jobs kPage = 2;          // one with the code's source: --format html
+constexpr help::Jobs kTrace = 4;         // a format with time lines or stacks
+constexpr help::Jobs kInstructions = 8;  // --instructions
+constexpr help::Jobs kSource = 16;       // --source
+constexpr help::Jobs kRanks = 32;        // several recordings
+constexpr help::Jobs kReports = kText | kPage;
+constexpr help::Jobs kViews = kInstructions | kSource;
+constexpr help::Jobs kOneRecording = kReports | kTrace | kViews;
+
+std::vector<help::Job> ReportJobs() {
+  return {{.bit = kText, .refusal = " has no effect on a report without source"},
+          {.bit = kPage, .name = "--format html", .refusal = " has no effect with --format html"},
+          {.bit = kTrace, .refusal = " has no effect on time lines and stacks"},
+          {.bit = kInstructions, .name = "--instructions", .refusal = " has no effect with --instructions"},
+          {.bit = kSource, .name = "--source", .refusal = " has no effect with --source"},
+          {.bit = kRanks, .refusal = " has no effect on several recordings", .cure = "report one"}};
+}
+
 struct ReportArguments {
+  explicit ReportArguments(const CLI::App& report) : rows(report, ReportJobs()) {}
+
+  help::OptionJobs rows;
   std::vector<std::string> paths;
   const Format* format = nullptr;
   ReportFilter filter;
   ShapeArguments shapes;
   CodeViews views;
   ReportTarget target;
+
+  help::Jobs job() const {
+    if (paths.size() > 1) return kRanks;
+    if (views.instructions) return kInstructions;
+    if (views.source) return kSource;
+    if (IsTrace(*format)) return kTrace;
+    return format->report_with_code == nullptr || filter.summary ? kText : kPage;
+  }
 };
 
-void CheckSeveralRecordings(const CLI::App& report, const Invocation& invocation) {
-  const char* const what = " has no effect on several recordings";
-  const char* const cure = "report one, or leave it out";
-  if (!invocation.phase_map.empty()) throw Error(std::string("--phase-map") + what, cure);
-  if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
-  RefuseOptions(report,
-                {"--kernel", "--nvtx", "--shape", "--causal", "--details", "--summary", "--bars", "--explain",
-                 "--instructions", "--source", "--source-root", "--source-map", "--limit"},
-                what, cure);
-}
-
-void CheckOneRecording(const CLI::App& report, const ReportArguments& given) {
-  if (!given.filter.explain.empty()) (void)analyze::RequireFinding(given.filter.explain);
-  if (given.views.any()) return;
-  if (given.format->report_with_code == nullptr || given.filter.summary) {
-    RefuseOptions(report, {"--source-root", "--source-map"}, " has no effect on a report without source",
-                  "give it with --source or --format html, or leave it out");
-  }
-  if (IsTrace(*given.format)) {
-    RefuseOptions(report, {"--summary"}, std::string(" has no effect on the format '") + given.format->name + "'",
-                  "leave it out");
+// These may also come before the command.
+void RefusePhasesOfRanks(const Invocation& invocation) {
+  for (const auto& [option, value] :
+       {std::pair("--phase-map", invocation.phase_map), std::pair("--phase-from", invocation.phase_from)}) {
+    if (!value.empty()) {
+      throw Error(std::string(option) + " has no effect on several recordings", "leave it out; report one");
+    }
   }
 }
 
 int RunReport(const CLI::App& report, ReportArguments& given, const Invocation& invocation) {
-  CheckCodeViews(report, given.views);
+  given.rows.Check(given.job());
   CheckTextOptions(report, *given.format);
   if (given.paths.size() > 1) {
-    CheckSeveralRecordings(report, invocation);
+    RefusePhasesOfRanks(invocation);
     return RunRanks(given.paths, *given.format);
   }
   ReportFilter& filter = given.filter;
+  if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
   filter.phase_source = ReadPhaseSource(invocation);
   filter.phase_map = ReadPhaseMap(invocation);
   filter.entries.shapes = given.shapes.Parse();
   filter.sources = SourcesOf(given.views);
-  CheckOneRecording(report, given);
   if (given.views.any()) return RunCodeViews(given.paths.front(), *given.format, filter, given.views);
   PrintReport(given.paths.front(), *given.format, filter);
   return kExitFine;
@@ -188,8 +207,8 @@ void NameRecording(const std::string& line) {
 }
 
 void AddReport(CLI::App& app, Invocation& invocation) {
-  const auto arguments = std::make_shared<ReportArguments>();
   CLI::App* const report = app.add_subcommand("report", "Print the report of a recording");
+  const auto arguments = std::make_shared<ReportArguments>(*report);
   report
       ->add_option("recording", arguments->paths,
                    "A *.fap file, or the *.fap.part of a killed run; several: those of a program's processes, side by "
@@ -213,6 +232,15 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                      "Explain a finding and list where it was found, instead of the report");
   AddCodeViews(*report, arguments->views);
   AddPhaseMap(*report, invocation);
+  help::OptionJobs& rows = arguments->rows;
+  rows.For(kOneRecording | kRanks, {"--format", "--output", "--force"});
+  rows.For(kOneRecording, {"--kernel", "--nvtx", "--shape", "--causal", "--phase-map", "--phase-from"});
+  rows.For(kReports | kTrace, {"--details", "--bars", "--explain"});
+  rows.For(kReports, {"--summary"});
+  rows.For(kInstructions, {"--instructions"});
+  rows.For(kSource, {"--source"});
+  rows.For(kPage | kSource, {"--source-root", "--source-map"});
+  rows.For(kViews, {"--limit"});
   invocation.When(*report, [arguments, report, &invocation] {
     return PrintTo(arguments->target, arguments->paths, *arguments->format,
                    [&] { return RunReport(*report, *arguments, invocation); });

@@ -27,7 +27,7 @@ class BuildFilesTest : public FolderTest {
     std::ofstream(folder_ / path) << elf << " ... " << code;
   }
 
-  // "prefix=path" of each file found, '*' for the ladder, '-' for what is not compared.
+  // "prefix=path" of each file found, '*' for the ladder, '-' for a file that is not compared.
   std::vector<std::string> Found() const {
     std::vector<std::string> found;
     for (const BuildFile& file : FindBuildFiles(folder_.string())) {

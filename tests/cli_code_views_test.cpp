@@ -207,10 +207,10 @@ TEST_F(CliCodeViewsTest, SourcesThatCannotBeReadAreNotShown) {
 }
 
 TEST_F(CliCodeViewsTest, WhatMakesNoSenseTogetherIsRefused) {
-  ExpectRefused(mma_ + "--instructions --source", "--instructions and --source cannot be combined", "one of them");
+  ExpectRefused(mma_ + "--instructions --source", "--source has no effect with --instructions", "leave it out");
   ExpectRefused(mma_ + "--summary --source", "--summary has no effect with --source", "leave");
   ExpectRefused(mma_ + "--explain small-grid --instructions", "--explain has no effect with --instructions", "leave");
-  ExpectRefused(mma_ + "--limit 5", "--limit has no effect on the report", "--instructions");
+  ExpectRefused(mma_ + "--limit 5", "--limit has no effect on a report without source", "--instructions or --source");
   ExpectRefused(mma_ + "--instructions --limit 0", "--limit", "");
   ExpectRefused(mma_ + "--instructions --limit x", "--limit", "");
   ExpectRefused(ladder_ + " --kernel nothing --instructions", "nothing", "");

@@ -424,7 +424,7 @@ TEST_F(CliTest, AReportReplacesNoFileByAccident) {
 }
 
 TEST_F(CliTest, TracesTakeNoOptionOfAReport) {
-  ExpectRefused("report --format perfetto --summary " + bundled_, "--summary has no effect on the format 'perfetto'",
+  ExpectRefused("report --format perfetto --summary " + bundled_, "--summary has no effect on time lines and stacks",
                 "leave it out");
   ExpectRefused("report --format folded --explain serial-softmax " + bundled_, "--explain has no format", "leave out");
   ExpectRefused("report --format folded --source " + bundled_, "--source has no format 'folded'", "csv; a page has");

@@ -108,7 +108,7 @@ TEST_F(DamagedRecordingTest, RowsThatNoRunCanWriteAreReportedAsDamage) {
       {"UPDATE counter_config_metric SET metric_id = 9999", "has metric 9999"},
       {"UPDATE metric SET name = '' WHERE id = 1", "empty"},
       {"UPDATE data_loss SET count = -1", "count"},
-      {"INSERT INTO source_hash VALUES (1, 'metric_not_a_counter', 'gpc__cycles')", "64 hexadecimal digits"},
+      {"UPDATE source_hash SET sha256 = 'gpc__cycles'", "64 hexadecimal digits"},
       {"UPDATE device_function SET id = id + 100000", "belongs to function"},
       {"UPDATE device_function SET cubin_crc = 'x'", "cubin_crc holds"},
       {"UPDATE instruction SET offset = offset + 4294967296", "offset is"},

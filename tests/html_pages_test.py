@@ -580,7 +580,7 @@ class ProgramTest(Pages):
             ["What to act on", "Time by kernel", "Layers", "NVTX ranges", "Copies and sets", "Kernels"],
         )
         self.assertEqual(self.browser.text("#layers tbody tr:first-child > *")[0], "step / attn")
-        self.assertIn("bound by latency", self.browser.text("#layers tbody tr:first-child > *")[-1])
+        self.assertIn("latency: ", self.browser.text("#layers tbody tr:first-child > *")[-1])
         self.assertEqual(self.browser.value("document.querySelectorAll('.icicle-cell .bound-latency').length"), 2)
         self.assertEqual(self.browser.text(".bound-key"), ["latency"])
         self.assertTrue(self.browser.text("#time tbody th")[0].startswith("flash_fwd_kernel"))

@@ -100,13 +100,20 @@ using Texts = std::vector<std::string>;
 
 TEST(MachineCodeTest, EachEntryOfAFatbinIsReadPackedOrNot) {
   const Bytes cubin = Cubin();
-  const Bytes fatbin = Fatbin({{.sm = 80, .payload = cubin}, Packed(cubin), {.payload = cubin, .flags = 0x100000}});
+  const Bytes fatbin = Fatbin({{.payload = cubin}, Packed(cubin), {.payload = cubin, .flags = 0x100000}});
   const MachineCode code(fatbin);
   ASSERT_EQ(code.images().size(), 3U);
   for (const CodeImage& image : code.images()) EXPECT_EQ(code.Read(image), cubin) << image.name;
-  EXPECT_EQ(code.images()[0].architecture, "sm_80");
+  EXPECT_EQ(code.images()[0].architecture, "sm_90");
   EXPECT_EQ(code.images()[1].architecture, "sm_90");
   EXPECT_EQ(code.images()[2].architecture, "sm_90a");
+}
+
+TEST(MachineCodeTest, AnEntryThatNamesAnotherArchitectureThanItsCodeIsNotRead) {
+  const Bytes fatbin = Fatbin({{.sm = 80, .payload = Cubin()}});
+  const MachineCode code(fatbin);
+  ASSERT_EQ(code.images().size(), 1U);
+  EXPECT_EQ(WhyNot(code, code.images()[0]), "its container says that it is for sm_80, but it is for sm_90");
 }
 
 TEST(MachineCodeTest, WhatFatbinaryPackedIsRead) {

@@ -34,6 +34,7 @@ bool OptionJobs::Is(const Given& given) const {
 void OptionJobs::RequireRows() const {
   for (const CLI::Option* const option : command_.get_options()) {
     if (option == command_.get_help_ptr() || option == command_.get_version_ptr()) continue;
+    if (NamesOf(*option).empty()) continue;  // an argument without a name, which each job takes
     const std::string name = NameOf(*option);
     const auto is_its = [&name](const Row& row) { return row.given.option == name; };
     if (std::ranges::none_of(rows_, is_its)) throw std::logic_error(name + " does not name its jobs");

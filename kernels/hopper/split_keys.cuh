@@ -443,7 +443,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
       LetNextKernelBegin();
     }
   }
-  if (loads && has_keys) wg.load_q();  // without keys for the first warpgroup nobody would wait for it
+  if (loads && has_keys) wg.load_q();  // without keys for the first warpgroup, no warp would wait for it
   if constexpr (T::kQueries == 1) {
     if (loads) wg.load_kv();
   }

@@ -12,7 +12,7 @@ namespace {
 
 bool IsCorrect(const ProfileEntry& entry) { return !entry.verification || entry.verification->correct(); }
 
-/// "name #2" or "#2": another range of the same part, which has no time of its own.
+/// "name #2" or "#2": another range of the same part, which has no separate time.
 bool IsRepeated(const ProfileEntry& entry) {
   const std::size_t sign = entry.part.rfind('#');
   if (sign == std::string::npos || sign + 1 == entry.part.size()) return false;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -52,6 +53,9 @@ const char* Word(Kind kind) {
   }
   return "image";
 }
+
+/// 90 of a cubin for sm_90a. `head`: its ELF header. As in ReadElf(): CUDA 13 moved it one byte up.
+int ArchitectureOfElf(std::span<const std::uint8_t> head) { return head[8] >= 8 ? head[49] : head[48]; }
 
 /// The contents of an ELF header. `head`: its 64 bytes.
 struct ElfHead {
@@ -253,8 +257,7 @@ class CodeWalk {
     } else {
       const auto head = bytes.first(kElfHeaderBytes);
       image.bytes = image.stored_bytes = CubinBytes(at, ElfHead(head), code_.size() - at, image.unread);
-      // As in ReadElf(): CUDA 13 moved the architecture one byte up.
-      image.architecture = "sm_" + std::to_string(head[8] >= 8 ? head[49] : head[48]);
+      image.architecture = "sm_" + std::to_string(ArchitectureOfElf(head));
       if (ElfHead(head).type == kRelocatableType) image.kind = Kind::kRelocatable;
       if (image.bytes > kLargestImage) image.unread = TooLarge(image.bytes);
     }
@@ -505,6 +508,15 @@ class CodeWalk {
   std::uint64_t ptx_left_ = std::uint64_t{256} << 20U;  // bytes of PTX that may still be searched
 };
 
+// A driver that takes the container's word would refuse the code.
+void RequireArchitecture(const CodeImage& image, std::span<const std::uint8_t> cubin) {
+  if (cubin.size() < kElfHeaderBytes || !image.architecture.starts_with("sm_")) return;
+  const int sm = ArchitectureOfElf(cubin.first(kElfHeaderBytes));
+  if (std::atoi(image.architecture.c_str() + 3) == sm) return;
+  throw Error("its container says that it is for " + image.architecture + ", but it is for sm_" + std::to_string(sm),
+              "build the file again");
+}
+
 }  // namespace
 
 MachineCode::MachineCode(const std::string& path) : path_(path) { images_ = CodeWalk(CodeBytes(path_, {})).Run(); }
@@ -518,6 +530,7 @@ std::vector<std::uint8_t> MachineCode::Read(const CodeImage& image) const {
   if ((image.kind == Kind::kCubin || image.kind == Kind::kRelocatable) && !IsCubin(Text(bytes))) {
     throw Error("it is not a cubin, which its container says it is", "build the file again, or copy it again");
   }
+  if (image.kind == Kind::kCubin || image.kind == Kind::kRelocatable) RequireArchitecture(image, bytes);
   return bytes;
 }
 

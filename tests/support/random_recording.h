@@ -222,7 +222,7 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
                           any.Int64(),
                           any.Uint32()});
     OrderTimes(r.launches.back());
-    r.source_hashes.push_back({any.Text(), any.Text()});
+    r.source_hashes.push_back({any.Text(), std::string(64, any.Coin() ? 'a' : '0')});
     r.pm_samples.push_back({id, any.Text(), any.Int64(), any.Int64(), std::abs(any.Double())});
     r.nvtx_ranges.push_back(
         {any.Coin() ? id : 0, any.Text(), any.Text(), any.Int(), any.Uint32(), any.Int64(), any.Int64()});

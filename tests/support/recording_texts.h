@@ -51,7 +51,7 @@ inline void AddToEveryText(Recording& recording, const std::string& text) {
   for (NvtxWork& each : recording.nvtx_work) add(each.path);
   for (NvtxKernelWork& each : recording.nvtx_kernel_work) add(each.path);
   for (PmSample& each : recording.pm_samples) add(each.metric);
-  for (SourceHash& each : recording.source_hashes) add(each.file, each.sha256);
+  for (SourceHash& each : recording.source_hashes) add(each.file);
   for (MemoryWork& each : recording.memory_work) add(each.kind);
   for (DataLoss& each : recording.losses) add(each.kind, each.subject, each.reason);
 }

@@ -21,7 +21,7 @@ auto Identity(const CodeFacts& code) {
 bool SameLaunch(const LaunchFacts& base, const LaunchFacts& candidate) {
   const auto all = [](const LaunchFacts& launch) {
     std::array<int, 3> cluster = launch.cluster;
-    if (cluster == std::array{1, 1, 1}) cluster = {};  // a cluster of one block is no cluster
+    if (cluster == std::array{1, 1, 1}) cluster = {};  // a cluster of one block is not a cluster
     return std::tuple(launch.kernel_name, launch.grid, launch.block, cluster, launch.dynamic_shared_memory_bytes,
                       launch.registers_per_thread, launch.blocks_per_sm, launch.shared_memory_config_bytes);
   };
