@@ -67,7 +67,7 @@ gate() {
   "$program" gate --strict --replay tests/data/gate/pair-identical.json || return 1
   "$program" gate --replay tests/data/gate/pair-ptxas-o1.json >/dev/null
   [ $? = 1 ] || { echo "a worse ladder passed"; return 1; }
-  [ -z "$CUDACXX" ] || "$program" gate --strict --static ci/static/ladder-sm_90a.json "build/$preset/kernels/libfa_kernels.a"
+  [ -z "$CUDACXX" ] || "$program" gate --strict --static ci/static/ladder-sm_90a.json "build/$preset/kernels/libfa_kernels.a" --arch 90a
 }
 
 rules() { find dashboards -name '*.yml' -path '*rules*' -print0 | xargs -0 -r promtool check rules; }

@@ -92,7 +92,7 @@ void AddFormatOption(CLI::App& command, const Format*& format, const std::vector
 
 void CheckTextOptions(const CLI::App& app, const Format& format) {
   if (format.for_people) return;
-  RefuseOptions(app, {"--bars", "--details"}, std::string(" has no effect with --format ") + format.name);
+  RefuseOptions(app, {"--bars", "--details", "--summary"}, std::string(" has no effect with --format ") + format.name);
 }
 
 }  // namespace fa_profile::cli

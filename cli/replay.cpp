@@ -24,7 +24,8 @@ help::Job BundledJob(const help::OptionJobs& rows, const std::string& why_no_gpu
   return {.bit = kBundled,
           .name = "the bundled recording",
           .refusal = " needs a GPU, and none can be used here (" + why_no_gpu + ")",
-          .cure = "without a GPU use only " + rows.ListedFor(kBundled) + "; report FILE.fap needs none"};
+          .cure = "run it on a machine where nvidia-smi lists a GPU; without a GPU use only " +
+                  rows.ListedFor(kBundled) + "; report FILE.fap needs none"};
 }
 
 }  // namespace

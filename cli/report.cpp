@@ -126,12 +126,15 @@ constexpr help::Jobs kViews = kInstructions | kSource;
 constexpr help::Jobs kOneRecording = kReports | kTrace | kViews;
 
 std::vector<help::Job> ReportJobs() {
-  return {{.bit = kText, .refusal = " has no effect on a report without source"},
+  return {{.bit = kText, .name = "the text report", .refusal = " has no effect on a report without source"},
           {.bit = kPage, .name = "--format html", .refusal = " has no effect with --format html"},
-          {.bit = kTrace, .refusal = " has no effect on time lines and stacks"},
+          {.bit = kTrace, .name = "a trace", .refusal = " has no effect on time lines and stacks"},
           {.bit = kInstructions, .name = "--instructions", .refusal = " has no effect with --instructions"},
           {.bit = kSource, .name = "--source", .refusal = " has no effect with --source"},
-          {.bit = kRanks, .refusal = " has no effect on several recordings", .cure = "report one"}};
+          {.bit = kRanks,
+           .name = "several recordings",
+           .refusal = " has no effect on several recordings",
+           .cure = "report one"}};
 }
 
 struct ReportArguments {
@@ -238,7 +241,11 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   rows.For(kReports | kTrace, {"--details", "--bars", "--explain"});
   rows.For(kReports, {"--summary"});
   rows.For(kInstructions, {"--instructions"});
-  rows.For(kSource, {"--source"});
+  rows.For(kViews, {"--source"});
+  rows.Exclude({.option = {"--source"}, .with = {"--instructions"}});
+  for (const char* const length : {"--summary", "--details"}) {
+    rows.Exclude({.option = {length}, .with = {"--explain"}, .cure = "leave it out"});
+  }
   rows.For(kPage | kSource, {"--source-root", "--source-map"});
   rows.For(kViews, {"--limit"});
   invocation.When(*report, [arguments, report, &invocation] {

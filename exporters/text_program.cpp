@@ -190,7 +190,7 @@ void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classe
   std::vector<Column> columns{{"share"}, {"total"}, {"launches"}, {"median"}};
   if (!says_why) columns.insert(columns.end(), {{"p95"}, {"in graphs"}});
   columns.push_back({"kernel", true});
-  if (says_why) columns.push_back({"why", true});
+  if (says_why) columns.push_back({"why", true, /*wraps=*/true});
   page.Line();
   page.Rule("Kernels");
   page.Table(columns, rows);

@@ -68,6 +68,14 @@ TEST_F(BuildFilesTest, LibrariesAndCubinsWithGpuCodeAreNamedAfterThemselves) {
   EXPECT_EQ(Found(), (Names{"a/other/=a/other.cubin", "b/other/=b/other.so", "mine/=z/mine.so"}));
 }
 
+TEST_F(BuildFilesTest, FilesThatDifferInTheEndingAloneAreTwo) {
+  Make("x.so.1");
+  Make("x.so.2");
+  Make("q.cubin");
+  Make("q.fatbin");
+  EXPECT_EQ(Found(), (Names{"q.cubin/=q.cubin", "q.fatbin/=q.fatbin", "x.so.1/=x.so.1", "x.so.2/=x.so.2"}));
+}
+
 TEST_F(BuildFilesTest, VersionedLibrariesAndFatbinsCountAndOtherFilesWithCodeAreListed) {
   Make("object.o");
   EXPECT_THROW((void)Found(), Error);

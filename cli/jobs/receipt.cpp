@@ -214,7 +214,7 @@ Receipt FilesOf(const std::string& library, const std::vector<std::string>& tens
   receipt.sources = load::HashesOfSources(library);
   for (const std::string& file : tensor_files) {
     const std::size_t equals = file.find('=');
-    if (equals == std::string::npos) {
+    if (equals == std::string::npos || equals == 0 || equals + 1 == file.size()) {
       throw Error("--tensor " + Printable(file) + " does not name a file", "give it as --tensor NAME=FILE");
     }
     receipt.tensors[file.substr(0, equals)] = Sha256OfFile(file.substr(equals + 1));

@@ -40,7 +40,7 @@ Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>&
 /// With this tool and the date.
 Receipt NewReceipt(Receipt files);
 
-/// Throws Error: a receipt is of results and time.
+/// Throws Error: the receipt cannot be written, is one of the inputs, or would lack the time.
 void RequireReceipt(const Judging& judging, const std::string& receipt, const std::vector<std::string>& inputs);
 
 /// The GPU, its driver and CUDA.

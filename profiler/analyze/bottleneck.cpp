@@ -38,7 +38,7 @@ UsedUnit BusiestMemory(const ProfileEntry& entry) {
 UsedUnit BusiestCompute(const ProfileEntry& entry) {
   const double sm = Find(entry.metrics, "compute_sol_ratio").value_or(0.0);
   const double tensor = Find(entry.metrics, "tensor_core_utilization_ratio").value_or(0.0);
-  return tensor >= kBoundRatio ? UsedUnit{"tensor cores", tensor} : UsedUnit{"SM", sm};
+  return tensor > sm ? UsedUnit{"tensor cores", tensor} : UsedUnit{"SM", sm};
 }
 
 std::string OfPeak(const UsedUnit& unit) { return fmt::format("{} {} of peak", unit.name, Percent(unit.ratio, 0)); }
@@ -46,11 +46,11 @@ std::string OfPeak(const UsedUnit& unit) { return fmt::format("{} {} of peak", u
 }  // namespace
 
 std::string BottleneckOf(const ProfileEntry& entry) {
-  const auto compute = Find(entry.metrics, "compute_sol_ratio");
   const auto memory = Find(entry.metrics, "memory_sol_ratio");
-  if (!compute || !memory) return {};
-  if (std::max(*compute, *memory) < kBoundRatio) return "latency";
-  return *compute >= *memory ? "compute" : "memory";
+  if (!Find(entry.metrics, "compute_sol_ratio") || !memory) return {};
+  const double compute = BusiestCompute(entry).ratio;
+  if (std::max(compute, *memory) < kBoundRatio) return "latency";
+  return compute >= *memory ? "compute" : "memory";
 }
 
 std::string BottleneckEvidence(const ProfileEntry& entry) {

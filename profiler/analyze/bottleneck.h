@@ -6,8 +6,8 @@
 
 namespace fa_profile::analyze {
 
-/// "compute" or "memory", whichever is used more, from 60 % of its peak (the threshold of Nsight Compute's rules); else
-/// "latency". Empty: the entry lacks compute_sol_ratio or memory_sol_ratio.
+/// "compute" (SM or tensor cores) or "memory", whichever is used more, from 60 % of its peak (the threshold of Nsight
+/// Compute's rules); else "latency". Empty: the entry lacks compute_sol_ratio or memory_sol_ratio.
 std::string BottleneckOf(const ProfileEntry& entry);
 
 /// The numbers for `entry.bottleneck`: "DRAM 71 % of peak: near its roof"; for latency the reason that its warps wait

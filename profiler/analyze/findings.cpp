@@ -205,10 +205,12 @@ void LocalMemory(const Subject& subject, Findings& findings) {
   }
   const PhaseEntry* most = nullptr;
   double time = 0.0;
+  double of_phases = 0.0;
   for (const PhaseEntry& phase : NamedPhases(subject)) {
     const double here = OrZero(phase.metrics, "phase_local_sectors");
     if (here <= 0.0) continue;
     time += ShareOf(phase);
+    of_phases += here;
     if (most == nullptr || here > OrZero(most->metrics, "phase_local_sectors")) most = &phase;
   }
   const double share = bytes / (bytes + global);
@@ -216,8 +218,8 @@ void LocalMemory(const Subject& subject, Findings& findings) {
       fmt::format("{} of local memory traffic, {} of what L1 is asked for", FormatValue(bytes, "bytes"), Share(share));
   if (per_thread > 0) evidence += fmt::format("; {} B a thread", per_thread);
   if (most != nullptr) {
-    evidence +=
-        fmt::format("; most of it, {} sectors, in {}", Count(OrZero(most->metrics, "phase_local_sectors")), most->name);
+    const double here = OrZero(most->metrics, "phase_local_sectors");
+    evidence += fmt::format("; {} of it, {} sectors, in {}", Share(here / of_phases), Count(here), most->name);
   }
   findings.push_back(most == nullptr ? Found({}, evidence, share) : Found(most->name, evidence, share * time));
 }

@@ -93,6 +93,9 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   std::vector<fs::path> libraries;
   std::vector<fs::path> others;
   std::map<std::string, int> names;
+  const auto without_ending = [](const fs::path& path) {
+    return WithoutVersion(path).replace_extension().generic_string();
+  };
   std::set<fs::path> seen;  // a library and the links to it
   for (const fs::path& path : files) {
     const Kind kind = KindOf(path);
@@ -107,8 +110,9 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   }
   for (const fs::path& path : libraries) {
     const std::string short_name = LibraryName(path);
-    const std::string name =
-        names[short_name] == 1 ? short_name : WithoutVersion(path).replace_extension().generic_string();
+    const std::string long_name = without_ending(path);
+    const bool is_one = std::ranges::count(libraries, long_name, without_ending) == 1;
+    const std::string name = names[short_name] == 1 ? short_name : is_one ? long_name : path.generic_string();
     found.push_back({.path = (folder / path).string(), .prefix = name + "/"});
   }
   if (found.empty()) RefuseWithoutKernels(build);

@@ -340,7 +340,7 @@ std::string NotCompared(const std::vector<std::string>& files) {
   constexpr std::size_t kMostNamed = 5;
   const std::vector<std::string> named(files.begin(),
                                        files.begin() + static_cast<std::ptrdiff_t>(std::min(files.size(), kMostNamed)));
-  return fmt::format("not compared, for they are neither libraries nor cubins: {}{}; give them one by one",
+  return fmt::format("{}, for they are neither libraries nor cubins: {}{}; give them one by one", kNotCompared,
                      fmt::join(named, ", "),
                      files.size() > kMostNamed ? fmt::format(" and {} more", files.size() - kMostNamed) : "");
 }

@@ -221,23 +221,38 @@ void JudgeWarnings(CaseWork& work) {
   }
 }
 
-/// Code for architectures that are not judged: it must be the base's.
+void AddGap(CaseWork& work, const std::string& what) { work.gap += (work.gap.empty() ? "" : "; ") + what; }
+
+/// Code for architectures that are not judged. Where it alone changed, or is gone, the case is INCONCLUSIVE.
 void JudgeOtherArchitectures(CaseWork& work) {
   const auto& base = work.base->architectures;
   const auto& candidate = work.candidate->architectures;
-  if (base.empty() || candidate.empty()) return;
+  if (base.empty() != candidate.empty()) {
+    if (std::max(base.size(), candidate.size()) > 1) {
+      AddGap(work, std::string("code for other architectures was not compared: the ") +
+                       (base.empty() ? "base" : "candidate") + " has none; --arch chooses one");
+    }
+    return;
+  }
   for (const auto& [architecture, hash] : base) {
     if (std::ranges::count(work.base->code, architecture, &CodeFacts::architecture) > 0) continue;
     const auto found = candidate.find(architecture);
     if (found != candidate.end() && found->second == hash) continue;
     const std::string name = OneLine(architecture, 20);
-    Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true,
-        found == candidate.end() ? "no code for " + name + " in the candidate"
-                                 : fmt::format("other machine code for {0}, not judged: --arch {0} judges it", name));
+    const bool is_gone = found == candidate.end();
+    const std::string what = is_gone
+                                 ? "no code for " + name + " in the candidate"
+                                 : fmt::format("other machine code for {0}, not judged: --arch {0} judges it", name);
+    if (is_gone || work.verdict.identical) {
+      Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true, what);
+    } else {
+      AddGap(work, what);
+    }
   }
   for (const auto& [architecture, hash] : candidate) {
-    if (base.contains(architecture)) continue;
-    work.gap = "code for " + OneLine(architecture, 20) + " is new and was not compared";
+    if (!base.contains(architecture)) {
+      AddGap(work, "code for " + OneLine(architecture, 20) + " is new and was not compared");
+    }
   }
 }
 
@@ -245,8 +260,8 @@ void JudgeOtherArchitectures(CaseWork& work) {
 
 void JudgeCode(const JudgeContext& context, CaseWork& work) {
   if (work.base == nullptr || work.candidate == nullptr) return;
-  JudgeOtherArchitectures(work);
   work.verdict.identical = SameCode(*work.base, *work.candidate);
+  JudgeOtherArchitectures(work);
   const std::string& host_code = work.base->host_code_hash;
   if (!host_code.empty() && !work.candidate->host_code_hash.empty()) {
     work.verdict.same_host_code = host_code == work.candidate->host_code_hash;
@@ -273,9 +288,9 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
   if (comparable) {
     JudgeTensor(context, work);
   } else {
-    work.gap =
-        fmt::format("machine code was not compared: {} in the base, {} in the candidate",
-                    OneLine(work.base->code[0].architecture, 20), OneLine(work.candidate->code[0].architecture, 20));
+    AddGap(work, fmt::format("machine code was not compared: {} in the base, {} in the candidate",
+                             OneLine(work.base->code[0].architecture, 20),
+                             OneLine(work.candidate->code[0].architecture, 20)));
   }
 }
 

@@ -142,7 +142,10 @@ void NoteUnknown(const JudgeContext& context, const std::vector<CaseWork>& works
 void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
   const GateInput& input = context.input;
   for (const auto& [side, evidence] : {std::pair{"base", &input.base}, {"candidate", &input.candidate}}) {
-    for (const std::string& loss : evidence->losses) result.notes.push_back(fmt::format("{}: {}", side, OneLine(loss)));
+    for (const std::string& loss : evidence->losses) {
+      result.notes.push_back(fmt::format("{}: {}", side, OneLine(loss)));
+      if (loss.starts_with(kNotCompared)) result.complete = false;
+    }
     for (const std::string& unread : evidence->unread_code) {
       result.notes.push_back(fmt::format("{}: machine code was not read: {}", side, OneLine(unread, 300)));
       result.complete = false;

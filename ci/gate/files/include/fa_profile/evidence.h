@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -129,6 +130,9 @@ struct LaunchFacts {
   std::optional<int> blocks_per_sm;
   bool operator==(const LaunchFacts&) const = default;
 };
+
+/// How a member of Evidence::losses begins that names code which was not compared.
+inline constexpr std::string_view kNotCompared = "not compared";
 
 /// One kernel at one shape, without its samples.
 struct CaseFacts {
