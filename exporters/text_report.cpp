@@ -123,7 +123,7 @@ std::string TeraFlops(const ProfileEntry& entry) {
 
 /// "14/19"; of a call of several kernels the achieved one, which is of all of them.
 std::string OccupancyText(const ProfileEntry& entry) {
-  const std::string achieved = ShortPercent(Metric(entry, "achieved_occupancy_ratio"));
+  std::string achieved = ShortPercent(Metric(entry, "achieved_occupancy_ratio"));
   if (entry.launches.size() > 1) return achieved;
   return achieved + "/" + ShortPercent(Metric(entry, "theoretical_occupancy_ratio"));
 }
