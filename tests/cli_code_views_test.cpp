@@ -207,7 +207,8 @@ TEST_F(CliCodeViewsTest, SourcesThatCannotBeReadAreNotShown) {
 }
 
 TEST_F(CliCodeViewsTest, WhatMakesNoSenseTogetherIsRefused) {
-  ExpectRefused(mma_ + "--instructions --source", "--source has no effect with --instructions", "leave one of them out");
+  ExpectRefused(mma_ + "--instructions --source", "--source has no effect with --instructions",
+                "leave one of them out");
   ExpectRefused(mma_ + "--summary --source", "--summary has no effect with --source", "leave");
   ExpectRefused(mma_ + "--explain small-grid --instructions", "--explain has no effect with --instructions", "leave");
   ExpectRefused(mma_ + "--limit 5", "--limit has no effect on a report without source", "--instructions or --source");
