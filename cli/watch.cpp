@@ -66,7 +66,7 @@ std::vector<std::string> MeasuringCommand(const WatchArguments& arguments, const
   return command;
 }
 
-/// One measurement in a fresh process; returns why there is no recording, or "".
+/// One measurement in a fresh process; returns why it failed to record, or "".
 std::string MeasureInChild(const WatchArguments& arguments, const std::string& recording, ChildLimits limits) {
   try {
     std::string kernels = arguments.job.kernels.pattern;

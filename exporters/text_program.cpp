@@ -214,7 +214,7 @@ void WriteMemory(TextPage& page, const ProgramUse& program) {
 }
 
 /// Which ranges are shown: those with the greatest share of the kernels' time or of the watched time, and the ranges
-/// around them, whose share is no smaller.
+/// around them, whose share is at least as large.
 std::vector<bool> ShownRanges(const ProgramUse& program, std::size_t most) {
   std::vector<std::pair<double, std::size_t>> weights;
   for (std::size_t i = 0; i < program.nvtx.size(); ++i) {

@@ -168,7 +168,7 @@ class TablesTest(unittest.TestCase):
         self.assertEqual(list(recording.layers["layer"]), ["efficient", "flash", "cudnn"])
         why = dict(zip(recording.layers["kernel"], recording.layers["bottleneck_evidence"]))
         for kernel in recording.kernels.select(bottleneck="compute"):
-            self.assertRegex(why[kernel["kernel"]], "^(SM|tensor cores) [0-9]+ % of peak: near its roof$")
+            self.assertRegex(why[kernel["kernel"]], "^(SM|tensor cores) [0-9]+ % of peak: the nearest limit$")
         self.assertAlmostEqual(recording.program["busy_ratio"], 0.583, places=3)
         self.assertIsNone(ladder().program)
         self.assertEqual(recording.device["name"], "NVIDIA H200")

@@ -434,7 +434,14 @@ TEST_F(StaticEvidenceTest, CodeForAnOlderArchitectureThatChangedIsNeverAPass) {
   const gate::GateResult gained = JudgeBuilds(without, base);
   EXPECT_EQ(gained.verdict, gate::Verdict::kPass);
   EXPECT_EQ(std::ranges::count(gained.notes, "Static: code for sm_80 is new and was not compared"), 1);
-  EXPECT_EQ(gate::ExitCode(gained, true), 3);
+  EXPECT_EQ(gate::ExitCode(gained, true), 0);
+  // A change for all architectures is judged by the newest one.
+  const std::string everywhere = Write("everywhere.cu", "__global__ void Static(int* a) { a[0] = 2; }");
+  const gate::GateResult edited = JudgeBuilds(base, Of(Compile(everywhere, "everywhere.o", with_sm_80)));
+  EXPECT_EQ(edited.verdict, gate::Verdict::kPass);
+  EXPECT_EQ(
+      std::ranges::count(edited.notes, "Static: other machine code for sm_80, not judged: --arch sm_80 judges it"), 1);
+  EXPECT_EQ(gate::ExitCode(edited, true), 0);
 }
 
 TEST_F(StaticEvidenceTest, AnOlderCubinThatCannotBeReadIsNamed) {

@@ -140,7 +140,9 @@ Correctness VerifyKernels(const VerifyJob& job) {
   if (!job.kernels.libraries.empty()) closed.emplace();
   std::optional<Receipt> receipt;
   if (!job.receipt.empty()) {
-    RequireReceipt(job.judging, job.receipt, job.kernels.libraries);
+    std::vector<std::string> inputs = job.kernels.libraries;
+    for (const std::string& file : job.kernels.tensor_files) inputs.push_back(file.substr(file.find('=') + 1));
+    RequireReceipt(job.judging, job.receipt, inputs);
     if (job.kernels.libraries.size() != 1) {
       throw Error("--receipt is for one kernel library", "give one --kernel-lib FILE");
     }

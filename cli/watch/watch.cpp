@@ -84,7 +84,7 @@ class Watcher {
   }
 
  private:
-  /// Absent: there is no recording (with a line on stderr), or the file has changed again, which Wait() reports.
+  /// Absent: recording failed (with a line on stderr), or the file has changed again, which Wait() reports.
   std::optional<Measured> MeasureOnce() {
     std::optional<PrivateFolder> temporary;
     if (options_.folder.empty()) temporary.emplace();

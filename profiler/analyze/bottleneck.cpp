@@ -64,7 +64,7 @@ std::string BottleneckEvidence(const ProfileEntry& entry) {
     return fmt::format("latency: {} {}, {}", stall->reason, Percent(stall->ratio, 0), OfPeak(nearest));
   }
   const UsedUnit unit = entry.bottleneck == "memory" ? memory : compute;
-  return OfPeak(unit) + (unit.ratio >= kRoofRatio ? ": at its roof" : ": near its roof");
+  return OfPeak(unit) + (unit.ratio >= kRoofRatio ? ": at its roof" : ": the nearest limit");
 }
 
 }  // namespace fa_profile::analyze

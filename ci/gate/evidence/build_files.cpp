@@ -99,6 +99,8 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   std::set<fs::path> seen;  // a library and the links to it
   for (const fs::path& path : files) {
     const Kind kind = KindOf(path);
+    // What the ladder was linked from, and programs that it is linked into, are not looked at.
+    if (kind == Kind::kOther && !found.empty()) continue;
     if (kind != Kind::kCode && !sass::MayHoldGpuCode(folder / path)) continue;
     if (kind == Kind::kOther) {
       others.push_back(path);
@@ -116,7 +118,6 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
     found.push_back({.path = (folder / path).string(), .prefix = name + "/"});
   }
   if (found.empty()) RefuseWithoutKernels(build);
-  if (found.front().ladder) others.clear();  // what it was linked from, and programs that it is linked into
   for (const fs::path& path : others) found.push_back({.path = (folder / path).string(), .compared = false});
   return found;
 }

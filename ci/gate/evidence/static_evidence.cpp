@@ -272,14 +272,16 @@ class Build {
     std::map<std::string, std::pair<int, int>> newest;  // by symbol
     for (const Work& work : works) {
       for (const BuiltKernel& kernel : work.kernels) {
-        architectures_[kernel.kernel][kernel.architecture].insert(kernel.code_hash);
         std::pair<int, int>& rank = newest[kernel.function.name];
         rank = std::max(rank, ArchitectureRank(kernel.architecture));
       }
     }
     for (Work& work : works) {
       std::erase_if(work.kernels, [&](const BuiltKernel& kernel) {
-        return ArchitectureRank(kernel.architecture) < newest[kernel.function.name];
+        std::set<std::string>& not_judged = architectures_[kernel.kernel][kernel.architecture];
+        const bool is_older = ArchitectureRank(kernel.architecture) < newest[kernel.function.name];
+        if (is_older) not_judged.insert(kernel.code_hash);
+        return is_older;
       });
     }
   }
@@ -309,7 +311,7 @@ class Build {
   KernelPattern pattern_;
   std::vector<Work> works_;
   std::map<std::string, std::map<std::string, std::set<std::string>>>
-      architectures_;             // hashes of each case's functions
+      architectures_;             // hashes of each case's code that is not judged
   std::set<std::string> others_;  // kernels that the pattern does not select
   std::vector<std::string> unread_;
   std::optional<Error> first_unread_;

@@ -221,37 +221,38 @@ void JudgeWarnings(CaseWork& work) {
   }
 }
 
-void AddGap(CaseWork& work, const std::string& what) { work.gap += (work.gap.empty() ? "" : "; ") + what; }
+void AddTo(std::string& list, const std::string& what) { list += (list.empty() ? "" : "; ") + what; }
 
-/// Code for architectures that are not judged. Where it alone changed, or is gone, the case is INCONCLUSIVE.
+/// Code that is not judged, because its functions have code for a newer architecture. Where it alone changed, or is
+/// gone, the case is INCONCLUSIVE. Where it changed with the judged code, that stands for it, and a note names it.
 void JudgeOtherArchitectures(CaseWork& work) {
   const auto& base = work.base->architectures;
   const auto& candidate = work.candidate->architectures;
   if (base.empty() != candidate.empty()) {
     if (std::max(base.size(), candidate.size()) > 1) {
-      AddGap(work, std::string("code for other architectures was not compared: the ") +
-                       (base.empty() ? "base" : "candidate") + " has none; --arch chooses one");
+      AddTo(work.gap, std::string("code for other architectures was not compared: the ") +
+                          (base.empty() ? "base" : "candidate") + " has none; --arch chooses one");
     }
     return;
   }
   for (const auto& [architecture, hash] : base) {
-    if (std::ranges::count(work.base->code, architecture, &CodeFacts::architecture) > 0) continue;
     const auto found = candidate.find(architecture);
     if (found != candidate.end() && found->second == hash) continue;
     const std::string name = OneLine(architecture, 20);
     const bool is_gone = found == candidate.end();
+    if (is_gone && std::ranges::count(work.base->code, architecture, &CodeFacts::architecture) > 0) continue;
     const std::string what = is_gone
                                  ? "no code for " + name + " in the candidate"
                                  : fmt::format("other machine code for {0}, not judged: --arch {0} judges it", name);
     if (is_gone || work.verdict.identical) {
       Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true, what);
     } else {
-      AddGap(work, what);
+      AddTo(work.note, what);
     }
   }
   for (const auto& [architecture, hash] : candidate) {
     if (!base.contains(architecture)) {
-      AddGap(work, "code for " + OneLine(architecture, 20) + " is new and was not compared");
+      AddTo(work.note, "code for " + OneLine(architecture, 20) + " is new and was not compared");
     }
   }
 }
@@ -288,9 +289,9 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
   if (comparable) {
     JudgeTensor(context, work);
   } else {
-    AddGap(work, fmt::format("machine code was not compared: {} in the base, {} in the candidate",
-                             OneLine(work.base->code[0].architecture, 20),
-                             OneLine(work.candidate->code[0].architecture, 20)));
+    AddTo(work.gap,
+          fmt::format("machine code was not compared: {} in the base, {} in the candidate",
+                      OneLine(work.base->code[0].architecture, 20), OneLine(work.candidate->code[0].architecture, 20)));
   }
 }
 

@@ -370,6 +370,7 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
   for (CaseWork& work : works) {
     LetTimeDecide(work);
     TellCase(context, work);
+    if (!work.note.empty()) result.notes.push_back(work.Name() + ": " + work.note);
     if (!work.gap.empty()) {
       result.notes.push_back(work.Name() + ": " + work.gap);
       result.complete = false;

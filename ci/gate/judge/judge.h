@@ -30,6 +30,7 @@ struct CaseWork {
   /// only suspect. Empty: it is not.
   std::string perhaps_faster;
   std::string gap;                       ///< what was not compared; empty: nothing
+  std::string note;                      ///< code that changed with the judged code, but was not judged; may be empty
   std::set<std::string> broken_demands;  ///< reasons of the comparisons that break a minimum or maximum
   CaseVerdict verdict;
 

@@ -277,7 +277,7 @@ struct ProfileEntry {
   std::optional<Occupancy> occupancy;      ///< for the longest launch
   std::vector<StallShare> stalls;
   std::string bottleneck;           ///< "compute", "memory", "latency"; empty when unknown
-  std::string bottleneck_evidence;  ///< "DRAM 71 % of peak: near its roof"; empty without a bottleneck
+  std::string bottleneck_evidence;  ///< "DRAM 71 % of peak: the nearest limit"; empty without a bottleneck
   std::optional<PhaseTable> phases;
   std::optional<CallTimeline> timeline;  ///< for a whole call, if it was sampled and the kernel is correct
   std::vector<Finding> findings;         ///< by weight, largest first

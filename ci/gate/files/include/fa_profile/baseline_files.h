@@ -86,7 +86,7 @@ struct BaselineCheck {
   std::vector<BadBaseline> bad;
 };
 /// VerifyBaselines() on folders, whose files have to be in place, and on single files, which may be copies; without
-/// arguments on the default folder. Throws Error when there is no baseline at all.
+/// arguments on the default folder. Throws Error when none is found.
 BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders, const std::string& default_folder);
 
 }  // namespace fa_profile::gate

@@ -142,8 +142,8 @@ struct CaseFacts {
   std::string refused{};        ///< why the judge does not certify its speed; empty: it does, or was not asked
   std::string untimed{};        ///< why the judge cannot say how fast it is; empty: it can, or was not asked
   std::vector<CodeFacts> code;  ///< the functions it launches, by symbol; empty: unknown
-  /// Hash of the code of these functions by architecture, of a build that was read for all; empty: unknown. Only `code`
-  /// is judged, the rest must be equal.
+  /// By architecture, the hash of the functions' code that is not in `code`, because there is newer code for them. Has
+  /// all architectures of a build that was read for all of them; empty: unknown.
   std::map<std::string, std::string> architectures{};
   std::string host_code_hash;         ///< of the library or Python file that launches it; empty: unknown
   std::string phase_model;            ///< PhaseModelOf() its phases; empty: unknown, or it has none
