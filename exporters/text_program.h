@@ -28,8 +28,8 @@ void WriteNvtxBlocks(TextPage& page, const Profile& profile, const std::set<std:
 std::string UseTime(std::int64_t ns);
 std::string UseCount(std::int64_t count);
 std::string UseShare(const std::optional<double>& ratio);
-/// What is known of the reason for a kernel's time: "DRAM 71 % of peak: the nearest limit; softmax 45 %; bank-conflicts";
-/// `brief`: "bound by memory; softmax 45 %; bank-conflicts".
+/// What is known of the reason for a kernel's time: "DRAM 71 % of peak: the nearest limit; softmax 45 %;
+/// bank-conflicts"; `brief`: "bound by memory; softmax 45 %; bank-conflicts".
 std::string WhyText(const TextPage& page, const ProfileEntry& entry, bool brief = false);
 
 /// "cublas", for a part "cublas/qk".
