@@ -1,5 +1,5 @@
 // Phases inferred from machine code, against those that the code names, and the time that it takes:
-//   infer_phases [--half tuned|set-aside] [--confusion] FILE...
+//   infer_phases [--half tuned|set-aside] [--confusion] [--lines SOURCE] FILE...
 //
 // FILE is a recording (*.fap): each sampled kernel, by samples of warps that wait at no barrier, without the branch
 // skid; by counts where the sampler lost the code's address. Or a cubin, object file, program or library: each kernel,
@@ -8,7 +8,11 @@
 // For each kernel: instructions, the median time of several rounds, steps of work, and either the refusal or the share
 // that got the phase that a function names (of what functions name), the largest error of a phase's share in points,
 // and how sure the inference is. --confusion adds which phases were taken for which. Of the variants of
-// tests/phase_variants it prints a line for each half, too; --half leaves all other kernels out.
+// tests/phase_variants it prints a line for each half, too; --half leaves all other kernels out. With --lines no
+// function but the comment at the end of a line of SOURCE names the phase of its instructions, "# softmax": for
+// languages whose compiler does not say what it inlined. Then only loops count, and neither waits nor branches: no line
+// is theirs. "values" is the share for instructions that load, compute and store values: the line of an address is that
+// of its last use, or of its first, as the compiler likes.
 #include "fa_profile/infer_phases.h"
 
 #include <algorithm>
@@ -27,6 +31,7 @@
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/recording_file.h"
+#include "support/line_phases.h"
 #include "support/phase_agreement.h"
 
 namespace fa_profile {
@@ -49,6 +54,7 @@ double MedianMilliseconds(const DeviceFunction& function, const std::vector<doub
 struct Job {
   std::string half;  // "tuned", "set-aside", or both: ""
   bool confusion = false;
+  LinePhases lines = {};  // of --lines
   struct Half {
     std::vector<double> right_pct;
     std::vector<double> minus_error_points;
@@ -91,6 +97,10 @@ void Print(const std::string& name, const DeviceFunction& function, const std::v
   if (named > 0.0) {
     std::printf("right %5.1f %%  error %4.1f  named %3.0f %%  ", 100 * agreement.RightRatio(),
                 100 * agreement.LargestErrorRatio(), 100 * named / all);
+    if (!job.lines.source.empty()) {
+      const PhaseAgreement values = ComparePhases(function, inferred, OfValues(function, weights));
+      std::printf("values %5.1f %%  error %4.1f  ", 100 * values.RightRatio(), 100 * values.LargestErrorRatio());
+    }
   }
   std::printf("direct %2.0f derived %2.0f guess %2.0f %%  QK:PV %.2f  %.0f an exponential\n",
               100 * agreement.graded[0] / all, 100 * agreement.graded[1] / all, 100 * agreement.graded[2] / all,
@@ -133,10 +143,15 @@ void PrintCode(const std::string& path, Job& job) {
       if (function.is_kernel) symbols.push_back(function.name);
     }
     for (const analyze::KernelCode& code : load::DisassembleKernels(path, cubin, info, symbols, nvdisasm)) {
+      DeviceFunction function = code.function;
       std::vector<double> weights;
-      for (const int depth : analyze::ReadControlFlow(code.function).loop_depth) weights.push_back(std::pow(10, depth));
-      Print(code.architecture + " " + FunctionName(Demangle(code.function.name.c_str())), code.function, {}, weights,
-            job);
+      if (job.lines.source.empty()) {
+        for (const int depth : analyze::ReadControlFlow(function).loop_depth) weights.push_back(std::pow(10, depth));
+      } else {
+        weights = WeightsInLoops(function);
+        NameByLines(function, job.lines);
+      }
+      Print(code.architecture + " " + FunctionName(Demangle(function.name.c_str())), function, {}, weights, job);
     }
   }
 }
@@ -153,6 +168,8 @@ int main(int argc, char** argv) {
       if (argument == "--half" && i + 1 < argc) {
         job.half = argv[++i];
         if (job.half != "tuned" && job.half != "set-aside") throw Error("--half must be tuned or set-aside");
+      } else if (argument == "--lines" && i + 1 < argc) {
+        job.lines = fa_profile::ReadLinePhases(argv[++i]);
       } else if (argument == "--confusion") {
         job.confusion = true;
       } else if (argument.ends_with(".fap")) {

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Everything that must hold before a change lands: ci/test.sh
 #
-# Installs what is missing, builds with warnings as errors, runs the tests as they are, under AddressSanitizer with
-# UndefinedBehaviorSanitizer and under ThreadSanitizer, then looks at format and lint. What needs a GPU is not run here:
+# Installs what is missing, builds with warnings as errors, runs the tests of the programs and of what needs CUDA as they
+# are, those of the other libraries under AddressSanitizer with UndefinedBehaviorSanitizer, those with threads also under
+# ThreadSanitizer, then looks at format and lint. What needs a GPU is not run here:
 # `ctest --preset gpu -L gpu` runs it where there is one. Every step runs, also when one before it failed; the last lines
 # say how long each took, how much CPU time, and which failed. Exit code: 0 all passed, 1 something failed, 2 could not start.
 set -uo pipefail
@@ -31,6 +32,8 @@ build_and_test() {  # <preset> <target> <label that the tests have, or ''> [conf
   "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -j $(($(nproc) + 1)) ${label:+-L "$label"} -LE 'gpu|bench' \
     --output-on-failure --no-label-summary --no-tests=error >"$log" 2>&1 || { grep -vE '^ +Start +[0-9]+:| Passed ' "$log"; return 1; }
   tail -n 5 "$log"
+  # Under a sanitizer a program with many cases is one test.
+  awk '/^\[  PASSED  \]/ { cases += $4 } END { if (cases) print cases " cases of GoogleTest" }' "build/$preset/Testing/Temporary/LastTest.log"
   # A test that skips itself misses something that ci/setup.sh should have put there.
   local skipped
   if skipped=$(grep -E '^\s+[0-9]+ - .*\((Skipped|Not Run|Disabled)\)$' "$log"); then
@@ -39,9 +42,10 @@ build_and_test() {  # <preset> <target> <label that the tests have, or ''> [conf
   fi
 }
 
-# Without sm_89, whose code is sm_80's but for the name: the oldest and the newest architecture show what differs.
+# Without sm_89, whose code is sm_80's but for the name: the oldest and the newest architecture show what differs. Tests
+# of libraries that need no CUDA run once, under AddressSanitizer.
 tests() {
-  build_and_test "$preset" all '' -DFA_PROFILE_WERROR=ON -DFA_PROFILE_PYTHON=ON -DFA_PROFILE_TEST_ONE_ARCHITECTURE=ON '-DCMAKE_CUDA_ARCHITECTURES=80-real;90a-real'
+  build_and_test "$preset" all '' -DFA_PROFILE_WERROR=ON -DFA_PROFILE_PYTHON=ON -DFA_PROFILE_TEST_ONE_ARCHITECTURE=ON -DFA_PROFILE_TEST_ONCE=ON '-DCMAKE_CUDA_ARCHITECTURES=80-real;90a-real'
 }
 # Without the kernels and the collector, which would be half of the time for what has little to do with bytes from outside.
 tests_asan() { build_and_test asan all '' -DFA_PROFILE_CUDA=OFF; }

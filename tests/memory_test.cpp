@@ -19,8 +19,8 @@ Stores SourcesOf(const std::vector<Line>& lines, std::size_t load, SharedMemoryM
   StepBudget budget;
   const Flow flow = ReadFlow(function, budget);
   const Values values(operands, flow, budget);
-  const ForwardEdges forward = WithinOneTile(flow, LoopsOverTiles(operands, flow));
-  return ReadMemory(function, operands, flow, forward.successors, values, model, budget).sources[load];
+  const ForwardEdges forward = WithinOneTile(flow, LoopsOverTiles(operands, flow, {}), {});
+  return ReadMemory(function, operands, flow, forward.successors, values, {}, model, budget).sources[load];
 }
 
 TEST(MemoryTest, ALoadReadsTheNearestBufferBelowIt) {

@@ -196,6 +196,35 @@ TEST(OpcodesTest, TensorFlopsFollowTheShape) {
   EXPECT_EQ(TensorFlops("BMMA.168256.AND.POPC"), 2.0 * 16 * 8 * 256);
 }
 
+TEST(OpcodesTest, AccessesToTensorMemoryStateTheirRegistersAndColumns) {
+  EXPECT_EQ(RegistersOf("LDTM.x64"), 64);
+  EXPECT_EQ(TensorColumns("LDTM.x64"), 64);
+  EXPECT_EQ(RegistersOf("STTM"), 1);
+  EXPECT_EQ(RegistersOf("LDTM.16dp32bit_t16_t31.x32"), 32);
+  EXPECT_EQ(TensorColumns("LDTM.16dp32bit_t16_t31.x32"), 32);
+  EXPECT_EQ(RegistersOf("STTM.16dp256bit.x4"), 16) << "two threads have the 256 bits of a lane's element";
+  EXPECT_EQ(TensorColumns("STTM.16dp256bit.x4"), 32);
+  EXPECT_EQ(RegistersOf("LDTM.x99999"), 128) << "no more than there can be";
+}
+
+TEST(OpcodesTest, AProductsShapeIsInItsDescriptor) {
+  const auto shape = ShapeOf("UTCHMMA", 0x8200010);
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(shape->m, 128);
+  EXPECT_EQ(shape->n, 128);
+  EXPECT_EQ(shape->k, 16);
+  EXPECT_EQ(ShapeOf("UTCQMMA", 0x4100010)->m, 64);
+  EXPECT_EQ(ShapeOf("UTCQMMA", 0x4100010)->k, 32) << "one byte each";
+  EXPECT_EQ(ShapeOf("UTCHMMA.2CTA", 0x10200010)->m, 256);
+  EXPECT_FALSE(ShapeOf("UTCHMMA", 0)) << "not a constant";
+}
+
+TEST(OpcodesTest, ACopyByTmaStatesItsCoordinates) {
+  EXPECT_EQ(BulkAddressRegisters("UTMALDG.2D"), 4);
+  EXPECT_EQ(BulkAddressRegisters("UTMASTG.5D.MULTICAST"), 7);
+  EXPECT_EQ(BulkAddressRegisters("UBLKCP.S.G"), 6);
+}
+
 TEST(OpcodesTest, AWarpIsCreditedAQuarterOfAWarpgroupsProduct) {
   EXPECT_EQ(TensorFlops("HGMMA.64x128x16.F32"), 2.0 * 16 * 128 * 16);
   EXPECT_EQ(TensorFlops("QGMMA.64x8x32.F32.E4M3.E4M3"), 2.0 * 16 * 8 * 32);

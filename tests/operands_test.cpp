@@ -83,6 +83,18 @@ TEST(OperandsTest, PredicatesAreDefinedAndUsed) {
   EXPECT_EQ(Definitions(Read("REDUX.MAX", "UR4, R2")), "UR4 ");
 }
 
+TEST(OperandsTest, TensorMemoryIsReadAndWrittenByManyRegisters) {
+  const Operands load = Read("LDTM.x4", "R8, tmem[UR11+0x40]");
+  EXPECT_EQ(Definitions(load), "R8 R9 R10 R11 ");
+  EXPECT_EQ(Uses(load), "address:UR11 ");
+  const Operands store = Read("STTM.16dp32bit_t0_t15.x2", "tmem[UR9+0x20], R4");
+  EXPECT_EQ(Definitions(store), "");
+  EXPECT_EQ(Uses(store), "address:UR9 A:R4 A:R5 ");
+  const Operands product = Read("UTCHMMA", "tmem[UR40], gdesc[UR4], tmem[UR39], tmem[UR42], idesc[UR43], UP1");
+  EXPECT_EQ(Definitions(product), "");
+  EXPECT_EQ(Uses(product), "address:UR40 address:UR4 address:UR5 address:UR39 address:UR42 address:UR43 select:UP1 ");
+}
+
 TEST(OperandsTest, WhatOnlyReadsItsFirstOperandDefinesNothing) {
   const Operands copy = Read("UTCCP.T.S.4x32dp128bit", "tmem[UR6], gdesc[UR10]");
   EXPECT_EQ(Definitions(copy), "");

@@ -117,6 +117,8 @@ void ReadStack(const DeviceFunction& function, LintCode& code) {
 
 std::string_view CountOf(std::string_view opcode) {
   using enum sass::OpcodeClass;
+  const Form form = sass::FormOf(opcode);
+  if (form == Form::kTensorLoad || form == Form::kTensorStore) return {};  // no table has a column for it
   switch (sass::ClassOf(opcode)) {
     case kTensor:
       return "tensor";
@@ -131,7 +133,7 @@ std::string_view CountOf(std::string_view opcode) {
     case kGlobalStore:
       return "global";
     case kAsyncCopy:
-      return sass::FormOf(opcode) == Form::kTensorCopy ? "shared" : "global";
+      return form == Form::kTensorCopy ? "shared" : "global";
     case kLocalLoad:
     case kLocalStore:
       return "local";

@@ -72,6 +72,31 @@ std::optional<Shape> TensorShape(std::string_view opcode) {
   return shape;
 }
 
+/// How an LDTM or STTM spreads over registers and columns: "LDTM.x32", "STTM.16dp256bit.x4".
+struct TensorAccess {
+  int repeats = 1;          ///< 32 in "x32"
+  int bits = 32;            ///< 256 in "16dp256bit"
+  bool half_lanes = false;  ///< 16 lanes, with 64 bits or more in each: two threads have a lane's
+};
+
+TensorAccess ReadTensorAccess(std::string_view opcode) {
+  TensorAccess access;
+  AnyModifier(opcode, [&](std::string_view modifier) {
+    if (modifier.starts_with('x')) access.repeats = Number(modifier.substr(1)).value_or(1);
+    constexpr std::string_view kHalf = "16dp";
+    const std::size_t unit = modifier.find("bit");
+    if (modifier.starts_with(kHalf) && unit != std::string_view::npos) {
+      access.bits = Number(modifier.substr(kHalf.size(), unit - kHalf.size())).value_or(32);
+      access.half_lanes = access.bits > 32;
+    }
+    return false;
+  });
+  constexpr int kMostRepeats = 128;
+  access.repeats = std::min(access.repeats, kMostRepeats);
+  access.bits = std::min(access.bits, 256);
+  return access;
+}
+
 }  // namespace
 
 OpcodeClass ClassOf(std::string_view opcode) {
@@ -127,8 +152,26 @@ std::optional<IntegerComparison> ReadIntegerComparison(std::string_view opcode) 
   return std::nullopt;
 }
 
+int TensorColumns(std::string_view opcode) {
+  const TensorAccess access = ReadTensorAccess(opcode);
+  return access.repeats * access.bits / 32;
+}
+
+std::optional<ProductShape> ShapeOf(std::string_view opcode, std::uint32_t descriptor) {
+  const int n = static_cast<int>(descriptor >> 17U & 0x3fU) * 8;
+  const int m = static_cast<int>(descriptor >> 24U & 0x1fU) * 16;
+  if (n == 0 || m < 64 || m > 256) return std::nullopt;
+  const std::string_view base = FindOpcode(opcode).base;
+  const int k = HasModifier(opcode, "TF32") ? 8 : base == "UTCHMMA" ? 16 : base == "UTCOMMA" ? 64 : 32;
+  return ProductShape{m, n, k};
+}
+
 int RegistersOf(std::string_view opcode) {
   const Opcode& row = FindOpcode(opcode);
+  if (row.form == Form::kTensorLoad || row.form == Form::kTensorStore) {
+    const TensorAccess access = ReadTensorAccess(opcode);
+    return std::min(128, access.half_lanes ? access.repeats * access.bits / 64 : access.repeats);
+  }
   const bool loads_tiles = row.opcode_class == OpcodeClass::kMatrixLoad && row.form == Form::kSharedLoad;
   const bool stores_tiles = row.opcode_class == OpcodeClass::kMatrixStore && row.form == Form::kSharedStore;
   if (loads_tiles || stores_tiles) {
@@ -138,6 +181,17 @@ int RegistersOf(std::string_view opcode) {
   if (HasModifier(opcode, "128")) return 4;
   if (Makes64Bits(opcode)) return 2;
   return row.traits.wide && !HasModifier(opcode, "32") ? 2 : 1;
+}
+
+int BulkAddressRegisters(std::string_view opcode) {
+  constexpr int kAddresses = 2;
+  constexpr int kMostDimensions = 5;
+  int dimensions = 0;
+  AnyModifier(opcode, [&](std::string_view modifier) {
+    if (modifier.size() == 2 && modifier[1] == 'D') dimensions = Number(modifier.substr(0, 1)).value_or(0);
+    return dimensions > 0;
+  });
+  return kAddresses + (dimensions > 0 ? std::min(dimensions, kMostDimensions) : kMostDimensions - 1);
 }
 
 int AccessBytes(std::string_view opcode) {

@@ -61,8 +61,8 @@ void AssignComputation(const CodeFacts& code, std::uint32_t i, Assignment& phase
 void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases) {
   const std::string_view opcode = code.function.instructions[i].opcode;
   const Form form = code.operands[i].form;
-  constexpr Form kCarriers[] = {Form::kSharedLoad, Form::kSharedStore, Form::kLocalLoad, Form::kLocalStore,
-                                Form::kSharedAtomic};
+  constexpr Form kCarriers[] = {Form::kSharedLoad, Form::kSharedStore,  Form::kLocalLoad,
+                                Form::kLocalStore, Form::kSharedAtomic, Form::kTensorStore};
   if (std::ranges::find(kCarriers, form) != std::end(kCarriers) || sass::IsControl(form)) return;
   if (sass::IntegerOpOf(opcode) == sass::IntegerOp::kCopy) return;
   const Rank rank = RankAround(code, i);
@@ -75,6 +75,26 @@ void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases
     phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "output");
   } else if (rank == Rank::kOutput && form == Form::kAdd) {
     phases.Set(i, Phase::kPv, InferenceGrade::kDirect, "output");
+  }
+}
+
+/// What takes a result out of tensor memory belongs to its product, and so does the arrival of products at an mbarrier,
+/// which follows them.
+void AssignTensorMemory(const CodeFacts& code, std::uint32_t i, Assignment& phases) {
+  const Form form = code.operands[i].form;
+  if (form == Form::kTensorLoad && !IsLast(code, i)) {
+    for (const std::uint32_t writer : code.memory.sources[i]) {
+      if (code.operands[writer].form != Form::kTensorMemory || !phases.Has(writer)) continue;
+      phases.Set(i, phases.Of(writer), InferenceGrade::kDerived, "result");
+    }
+  } else if (form == Form::kTensorCommit) {
+    constexpr std::uint32_t kNearby = 64;
+    for (std::uint32_t before = i; before-- > 0 && before + kNearby > i;) {
+      if (code.operands[before].form != Form::kTensorMemory) continue;
+      phases.Set(i, phases.Of(before), InferenceGrade::kDerived, "order");
+      break;
+    }
+    phases.Set(i, Phase::kSync, InferenceGrade::kGuess, "barrier");
   }
 }
 
@@ -120,6 +140,7 @@ void AssignByRank(const CodeFacts& code, StepBudget& budget, Assignment& phases)
     AssignComputation(code, i, phases);
   }
   for (std::uint32_t i = 0; i < code.operands.size() && budget.Spend(); ++i) {
+    if (!phases.Has(i) && !code.operands[i].never) AssignTensorMemory(code, i, phases);
     if (!phases.Has(i)) AssignArithmetic(code, i, phases);
     if (!phases.Has(i) && waits[i]) phases.Set(i, Phase::kSync, InferenceGrade::kDerived, "wait");
   }

@@ -22,22 +22,55 @@ struct HeadDims {
   double v;
 };
 constexpr HeadDims kUnequalHeadDims[] = {{192, 128}, {576, 512}, {64, 256}, {64, 512}, {40, 48}};
+/// On tensor memory also those whose blocks compute half or a quarter of V's columns.
+constexpr HeadDims kTensorHeadDims[] = {{192, 128}, {320, 256}, {576, 512}, {576, 256},
+                                        {576, 128}, {512, 256}, {512, 128}};
 constexpr double kFewestPerExponential = 0.9;
 
-bool IsBalanced(const InferenceChecks& checks) {
+/// head_dim of Q and K, for products on tensor memory in loops over keys: the depth of all of QK for each that begins a
+/// sum. 0 if none is known to begin one.
+double QueryDepth(const CodeFacts& code) {
+  double depth = 0.0;
+  double begun = 0.0;
+  for (std::size_t i = 0; i < code.tensor.shape.size(); ++i) {
+    if (code.ranks.computes[i] != Computes::kQk || !code.tensor.shape[i] || !code.regions.InKeyLoop(i)) continue;
+    depth += code.tensor.shape[i]->k;
+    begun += code.memory.sums[i].empty() ? 1.0 : 0.0;
+  }
+  return begun > 0.0 ? depth / begun : 0.0;
+}
+
+bool IsWithin(double value, double expected) { return std::abs(value - expected) <= kLargestImbalance * expected; }
+
+bool IsBalanced(const CodeFacts& code, const InferenceChecks& checks) {
   const double ratio = checks.qk_to_pv_ratio.value_or(0.0);
   if (std::abs(ratio - 1.0) <= kLargestImbalance) return true;
+  if (code.tensor.used) {
+    return std::ranges::any_of(kTensorHeadDims, [&](const HeadDims& dims) {
+      return IsWithin(QueryDepth(code), dims.qk) && IsWithin(ratio, dims.qk / dims.v);
+    });
+  }
   const double dim = checks.multiply_adds_per_exponential.value_or(0.0);
   return std::ranges::any_of(kUnequalHeadDims, [&](const HeadDims& dims) {
-    const double expected = dims.qk / dims.v;
     const bool fits = kFewestPerExponential * dims.qk <= dim && dim <= (1.0 + kLargestImbalance) * dims.qk;
-    return fits && std::abs(ratio - expected) <= kLargestImbalance * expected;
+    return fits && IsWithin(ratio, dims.qk / dims.v);
   });
 }
 
 bool IsMatrixForm(Form form) {
   return form == Form::kMatrix || form == Form::kWarpgroupMatrix || form == Form::kTensorMemory ||
          form == Form::kUnknownMatrix;
+}
+
+/// Multiply-adds for one warp's rows. One thread issues a product on tensor memory for the warps of a block: those of
+/// 32 lanes each, or of 16 if M is 64.
+std::optional<double> WarpMultiplyAdds(const CodeFacts& code, std::uint32_t i) {
+  if (code.operands[i].form != Form::kTensorMemory) {
+    return MultiplyAdds(code.function.instructions[i], code.operands[i].form);
+  }
+  const auto& shape = code.tensor.shape[i];
+  constexpr int kMostRows = 32;
+  return shape ? std::optional<double>(1.0 * std::min(shape->m / 4, kMostRows) * shape->n * shape->k) : std::nullopt;
 }
 
 /// Scores of one warp that the products of QK begin: those that add to no other product of QK. Nothing for scalar
@@ -47,7 +80,7 @@ std::optional<double> BegunScores(const CodeFacts& code, const std::vector<doubl
   for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
     if (code.ranks.computes[i] != Computes::kQk) continue;
     const auto depth = sass::TensorDepth(code.function.instructions[i].opcode);
-    const auto work_done = MultiplyAdds(code.function.instructions[i], code.operands[i].form);
+    const auto work_done = WarpMultiplyAdds(code, i);
     if (!depth || !work_done) return std::nullopt;
     std::size_t products = 0;
     std::size_t others = 0;
@@ -92,7 +125,7 @@ Refusal FailedCount(const CodeFacts& code, const InferenceChecks& checks) {
   }
   if (!code.regions.ExponentialBetween()) return {"other", "not attention: no exponential is between the two products"};
   if (checks.key_loops == 0) return {"loop", "no loop over keys holds both products"};
-  if (!IsBalanced(checks)) {
+  if (!IsBalanced(code, checks)) {
     const char* const basis = checks.counted        ? ""
                               : checks.rounds_known ? " by instructions in the code"
                                                     : " by instructions in the code, with loops of unknown length";
@@ -119,7 +152,12 @@ InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& ex
   checks.counted = !executed.empty();
   checks.rounds_known = code.rounds.products_known;
   checks.key_loops = code.regions.key_loops();
-  const std::vector<double> once(code.operands.size(), 1.0);
+  std::vector<double> once(code.operands.size(), 1.0);
+  if (code.tensor.used) {
+    // Compilers begin the products of the first rounds before the loop, without the exponentials that belong to them.
+    checks.rounds_known = false;
+    for (std::size_t i = 0; i < once.size(); ++i) once[i] = code.regions.InKeyLoop(i) ? 1.0 : 0.0;
+  }
   const std::vector<double>& times = checks.counted ? executed : checks.rounds_known ? code.rounds.times : once;
   double qk = 0.0;
   double pv = 0.0;
@@ -129,7 +167,7 @@ InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& ex
     const Instruction& instruction = code.function.instructions[i];
     const Form form = code.operands[i].form;
     const Computes computes = code.ranks.computes[i];
-    const double done = MultiplyAdds(instruction, form).value_or(1.0) * times[i];
+    const double done = WarpMultiplyAdds(code, i).value_or(1.0) * times[i];
     if (computes == Computes::kQk) {
       qk += done;
     } else if (computes == Computes::kPv) {
@@ -142,7 +180,8 @@ InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& ex
     }
   }
   if (pv > 0.0) checks.qk_to_pv_ratio = qk / pv;
-  if (exponentials > 0.0 && (checks.counted || code.rounds.exponentials_known)) {
+  const bool known = checks.counted || (code.rounds.exponentials_known && !code.tensor.used);
+  if (exponentials > 0.0 && known) {
     checks.multiply_adds_per_exponential = qk / exponentials;
     if (const auto scores = BegunScores(code, times, budget)) checks.exponentials_per_score = exponentials / *scores;
   }
@@ -157,14 +196,13 @@ Refusal WithoutExponentials(const std::vector<Operands>& operands) {
 }
 
 Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBudget& budget) {
-  const auto has = [&](Form form) {
-    return std::ranges::any_of(code.operands, [&](const Operands& operands) { return operands.form == form; });
-  };
   const auto computes = [&](Computes what) {
     return std::ranges::find(code.ranks.computes, what) != code.ranks.computes.end();
   };
-  if (has(Form::kTensorMemory)) {
-    return {"tensor-memory", "operands of matrix instructions in tensor memory cannot be followed"};
+  for (std::size_t i = 0; i < code.tensor.shape.size(); ++i) {
+    if (code.operands[i].form != Form::kTensorMemory || code.operands[i].never || code.tensor.shape[i]) continue;
+    return {"tensor-memory", fmt::format("the code has no constant shape for the matrix instruction at 0x{:04x}",
+                                         code.function.instructions[i].offset)};
   }
   for (std::size_t i = 0; i < code.operands.size(); ++i) {
     if (code.operands[i].form != Form::kUnknownMatrix) continue;

@@ -162,8 +162,16 @@ std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
     case kLogic:
       return OfLogic(sources);
     default:
-      return Unknown();
+      return OfSharedLoad(index, depth);
   }
+}
+
+std::int64_t ConstantParts::OfSharedLoad(std::uint32_t load, int depth) {
+  const Instruction& instruction = function_.instructions[load];
+  if (words_.empty() || sass::FormOf(instruction.opcode) != Form::kSharedLoad) return Unknown();
+  const auto word = words_.find(OfAddress(load, SharedAddress(instruction)));
+  if (word == words_.end()) return Unknown();
+  return OfOperand(word->second, SplitOperands(function_.instructions[word->second].operands).back(), depth);
 }
 
 std::int64_t ConstantParts::OfSelect(const Sources& sources) {

@@ -1,14 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "inference/step_budget.h"
 #include "inference/values.h"
 
 namespace fa_profile::analyze {
+
+/// Words of shared memory that one instruction writes: its index, by place. So warps hand addresses to others.
+using SharedWords = std::map<std::int64_t, std::uint32_t>;
 
 /// Constant parts of addresses: 0x600 in "[R0+0x600]", and what was added to R0 before. A thread index, a parameter or
 /// a loaded value counts as 0; of several values that may reach a use the smallest counts, so a place that moves
@@ -22,11 +27,14 @@ class ConstantParts {
     kOnlyKnown
   };
 
-  ConstantParts(const DeviceFunction& function, const Values& values, StepBudget& budget, Rule rule = Rule::kGuess)
+  /// `words`, if there are any, are followed: what is loaded from one has the constant part of what was stored there.
+  ConstantParts(const DeviceFunction& function, const Values& values, StepBudget& budget, Rule rule = Rule::kGuess,
+                SharedWords words = {})
       : function_(function),
         values_(values),
         budget_(budget),
         rule_(rule),
+        words_(std::move(words)),
         known_(values.instructions()),
         state_(values.instructions(), kUnknown),
         uncertain_(values.instructions(), false) {}
@@ -50,6 +58,7 @@ class ConstantParts {
   std::int64_t OfShiftAdd(const Sources& sources);
   std::int64_t OfShift(const Sources& sources);
   std::int64_t OfLogic(const Sources& sources);
+  std::int64_t OfSharedLoad(std::uint32_t load, int depth);
   std::int64_t Unknown();
   std::int64_t OfOperand(std::uint32_t instruction, std::string_view text, int depth);
 
@@ -57,6 +66,7 @@ class ConstantParts {
   const Values& values_;
   StepBudget& budget_;
   Rule rule_;
+  SharedWords words_;
   std::vector<std::int64_t> known_;
   std::vector<State> state_;
   std::vector<bool> uncertain_;  // by instruction: what it defines, by Rule::kOnlyKnown

@@ -48,19 +48,22 @@ struct Code {
   const std::vector<Operands>& operands;
   const Flow& flow;
   const Values& values;
+  const TensorMemory& tensor;
   const std::vector<std::optional<double>>& rounds;
   const std::vector<double>& executed;
 };
 
 Attempt InferWith(const Code& known, const std::vector<bool>& over_tiles, const ForwardEdges& forward,
                   SharedMemoryModel model, StepBudget& budget) {
-  const auto& [function, operands, flow, values, rounds, executed] = known;
-  const Memory memory = ReadMemory(function, operands, flow, forward.successors, values, model, budget);
+  const auto& [function, operands, flow, values, tensor, rounds, executed] = known;
+  const Memory memory = ReadMemory(function, operands, flow, forward.successors, values, tensor, model, budget);
   const Ranks ranks = FindRanks(function, operands, values, memory, budget);
-  const Regions regions(flow, over_tiles, forward, ranks, budget);
+  const ForwardEdges edges =
+      tensor.used ? WithSharedProbabilities(forward, operands, flow, over_tiles, memory, ranks, budget) : forward;
+  const Regions regions(flow, over_tiles, edges, ranks, tensor, budget);
   const StaticRounds static_rounds = CountRounds(flow, rounds, ranks, budget);
   const std::vector<double> weights = RunWeights(flow, executed);
-  const CodeFacts code{function, operands, flow, values, memory, ranks, regions, static_rounds, weights};
+  const CodeFacts code{function, operands, flow, values, tensor, memory, ranks, regions, static_rounds, weights};
   InferredPhases inferred;
   inferred.checks = CheckPhases(code, executed, budget);
   Refusal refusal = FailedCheck(code, inferred.checks, budget);
@@ -86,7 +89,7 @@ Attempt InferWith(const Code& known, const std::vector<bool>& over_tiles, const 
 
 /// Uses the model of shared memory that gets furthest.
 Attempt InferWithin(const Code& known, const std::vector<bool>& over_tiles, StepBudget& budget) {
-  const ForwardEdges forward = WithinOneTile(known.flow, over_tiles);
+  const ForwardEdges forward = WithinOneTile(known.flow, over_tiles, known.tensor);
   Attempt best;
   for (const SharedMemoryModel model :
        {SharedMemoryModel::kEveryStore, SharedMemoryModel::kNewestStore, SharedMemoryModel::kNewestOfAll}) {
@@ -141,8 +144,9 @@ InferredPhases InferPhases(const DeviceFunction& function, const std::vector<dou
   }
   const Values values(operands, flow, budget);
   const std::vector<std::optional<double>> rounds = ReadRounds(function, operands, flow, values, budget);
-  const Code known{function, operands, flow, values, rounds, executed};
-  const std::vector<bool> over_tiles = LoopsOverTiles(operands, flow);
+  const TensorMemory tensor = ReadTensorMemory(function, operands, flow, values, budget);
+  const Code known{function, operands, flow, values, tensor, rounds, executed};
+  const std::vector<bool> over_tiles = LoopsOverTiles(operands, flow, tensor);
   Attempt best = InferWithin(known, over_tiles, budget);
   if (best.progress == Progress::kLoop && !budget.exhausted() && best.over_tiles != over_tiles) {
     Attempt again = InferWithin(known, best.over_tiles, budget);

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "inference/constant_parts.h"
 #include "inference/phases_of_code.h"
 
 namespace fa_profile::analyze {
@@ -32,10 +33,11 @@ class LoadAssigner {
     if (loads.empty()) return;
     const std::vector<std::uint32_t> inner = Innermost(loads);
     FindPointers();
+    ConstantParts parts(code_.function, code_.values, budget_);
     std::map<std::uint32_t, Pointers> pointers;
     Pointers common = ~Pointers{0};
     for (const std::uint32_t load : loads) {
-      pointers[load] = PointersOf(load);
+      pointers[load] = PointersOf(load) | TensorMapOf(load, parts);
       common &= pointers[load];
     }
     for (const std::uint32_t load : loads) {
@@ -206,6 +208,16 @@ class LoadAssigner {
     }
   }
 
+  /// For a copy by TMA, "[UR16], [UR26]": its tensor map, by where it is among the parameters.
+  Pointers TensorMapOf(std::uint32_t load, ConstantParts& parts) {
+    const std::vector<std::string_view> texts = SplitOperands(code_.function.instructions[load].operands);
+    if (code_.operands[load].form != Form::kBulkLoad || texts.size() < 2) return 0;
+    const std::int64_t place = parts.OfAddress(load, texts[1]);
+    const auto number =
+        parameters_.try_emplace(kFirstTensorMap + static_cast<std::uint32_t>(place), parameters_.size());
+    return Bit(number.first->second);
+  }
+
   Pointers PointersOf(std::uint32_t load) const {
     const auto descriptor = DescriptorOf(code_.function.instructions[load].operands);
     Pointers pointers = 0;
@@ -229,9 +241,15 @@ class LoadAssigner {
       constexpr std::uint32_t kPointerBytes = 8;
       if (error != std::errc{} || end == begin) continue;
       const auto number = parameters_.try_emplace(offset / kPointerBytes, parameters_.size()).first->second;
-      made_of_[value] |= Pointers{1} << std::min<std::size_t>(number, 63);  // no kernel has more that matter
+      made_of_[value] |= Bit(number);
     }
   }
+
+  static Pointers Bit(std::size_t number) {
+    return Pointers{1} << std::min<std::size_t>(number, 63);  // no kernel has more that matter
+  }
+
+  static constexpr std::uint32_t kFirstTensorMap = 1U << 20U;  // numbers of tensor maps follow those of all pointers
 
   const CodeFacts& code_;
   StepBudget& budget_;

@@ -313,8 +313,16 @@ class MemoryReader {
 }  // namespace
 
 Memory ReadMemory(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
-                  const Edges& forward, const Values& values, SharedMemoryModel model, StepBudget& budget) {
-  return MemoryReader(function, operands, flow, forward, values, model, budget).Read();
+                  const Edges& forward, const Values& values, const TensorMemory& tensor, SharedMemoryModel model,
+                  StepBudget& budget) {
+  Memory memory = MemoryReader(function, operands, flow, forward, values, model, budget).Read();
+  memory.sums.resize(operands.size());
+  for (std::size_t i = 0; tensor.used && i < operands.size() && budget.Spend(); ++i) {
+    if (!tensor.sources[i].empty()) memory.sources[i] = tensor.sources[i];
+    if (!tensor.readers[i].empty()) memory.readers[i] = tensor.readers[i];
+    memory.sums[i] = tensor.sums[i];
+  }
+  return memory;
 }
 
 }  // namespace fa_profile::analyze

@@ -7,6 +7,7 @@
 #include "inference/flow.h"
 #include "inference/operands.h"
 #include "inference/step_budget.h"
+#include "inference/tensor_memory.h"
 #include "inference/values.h"
 
 namespace fa_profile::analyze {
@@ -25,10 +26,15 @@ struct Memory {
   std::vector<std::optional<std::int64_t>> place;   ///< by instruction: constant part of its shared or local address
   std::vector<std::vector<std::uint32_t>> sources;  ///< by load: the stores it may read
   std::vector<std::vector<std::uint32_t>> readers;  ///< by store: the loads that may read it
+
+  /// By product in tensor memory, else empty: what wrote the result that it is added to. `sources` has A's.
+  std::vector<std::vector<std::uint32_t>> sums;
 };
 
-/// `forward`: the edges along which a value in memory is followed. Incomplete when `budget` is exhausted.
+/// `forward`: the edges along which a value in memory is followed. `tensor` is copied into the result. Incomplete when
+/// `budget` is exhausted.
 Memory ReadMemory(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
-                  const Edges& forward, const Values& values, SharedMemoryModel model, StepBudget& budget);
+                  const Edges& forward, const Values& values, const TensorMemory& tensor, SharedMemoryModel model,
+                  StepBudget& budget);
 
 }  // namespace fa_profile::analyze

@@ -13,7 +13,8 @@ using Votes = std::array<double, kPhases>;
 using PhaseSet = std::uint16_t;  // one bit per phase
 
 bool IsStoreOnChip(Form form) {
-  return form == Form::kSharedStore || form == Form::kLocalStore || form == Form::kSharedAtomic;
+  return form == Form::kSharedStore || form == Form::kLocalStore || form == Form::kSharedAtomic ||
+         form == Form::kTensorStore;
 }
 
 PhaseSet Bit(Phase phase) { return static_cast<PhaseSet>(1U << static_cast<unsigned>(phase)); }
@@ -145,18 +146,23 @@ class NeighbourAssigner {
     for (std::uint32_t i = 0; i < size_; ++i) {
       const PhaseSet set = serves[i] & static_cast<PhaseSet>(~Bit(Phase::kSync));
       const bool several = (set & (set - 1)) != 0;
-      const bool before = !code_.regions.FollowsProduct(i) && !code_.regions.InKeyLoop(i);
+      const bool in_loop = code_.regions.InKeyLoop(i) || code_.regions.InRoleLoop(i);
+      const bool before = !code_.regions.FollowsProduct(i) && !in_loop;
       if (several && before && !phases_.Has(i) && IsAddressing(i))
         phases_.Set(i, Phase::kSetup, InferenceGrade::kDerived, "shared");
     }
   }
 
+  /// For code on tensor memory, of equally many, the nearest: its uniform registers are defined under predicates that
+  /// are always true, so that far uses seem to see what was there before.
   Phase PhaseOfConsumers(std::uint32_t i) {
+    const double nearness = code_.tensor.used ? 1e-3 : 0.0;
     Votes votes{};
     ForConsumers(i, [&](std::uint32_t user) {
       const Phase phase = phases_.Of(user);
       if (phase != Phase::kUnassigned && phase != Phase::kSetup) {
-        votes[static_cast<std::size_t>(phase)] += std::max(code_.weight[user], 1e-9);
+        const double distance = user > i ? user - i : size_;
+        votes[static_cast<std::size_t>(phase)] += std::max(code_.weight[user], 1e-9) * (1.0 + nearness / distance);
       }
     });
     const Phase phase = Largest(votes);

@@ -19,6 +19,8 @@ class Reader {
       ReadMatrix();
     } else if (result_.form == Form::kWarpgroupMatrix) {
       ReadWarpgroupMatrix();
+    } else if (result_.form == Form::kTensorMemory) {
+      ReadTensorMatrix();
     } else if (sass::IsBulkCopy(result_.form)) {
       ReadBulkCopy();
     } else {
@@ -100,9 +102,22 @@ class Reader {
     result_.sources = next == 2 ? 3 : 2;
   }
 
-  // The first address holds coordinates in up to six registers.
+  // "gdesc[UR4], gdesc[UR6], tmem[UR12], tmem[UR26], idesc[UR27], !UPT": A, B, the result, then by a predicate whether
+  // it is added to. A descriptor of a matrix in shared memory has 64 bits.
+  void ReadTensorMatrix() {
+    for (const std::string_view text : texts_) {
+      if (text.find('[') != std::string_view::npos) {
+        AddAddress(text, text.starts_with("gdesc") ? 2 : 1);
+      } else {
+        AddUse(text, Role::kSelect);
+      }
+    }
+    result_.sources = 3;
+  }
+
   void ReadBulkCopy() {
-    for (std::size_t i = 0; i < texts_.size(); ++i) AddAddress(texts_[i], i == 0 ? 6 : 2);
+    const int first = sass::BulkAddressRegisters(opcode_);
+    for (std::size_t i = 0; i < texts_.size(); ++i) AddAddress(texts_[i], i == 0 ? first : 2);
   }
 
   /// Every register in the text.
@@ -165,7 +180,7 @@ class Reader {
   void ReadSources(std::size_t first) {
     const Form form = row_.form;
     const bool is_store = form == Form::kGlobalStore || form == Form::kSharedStore || form == Form::kLocalStore ||
-                          form == Form::kRemoteStore;
+                          form == Form::kRemoteStore || form == Form::kTensorStore;
     const bool wide_sources = sass::HasWideSources(opcode_);
     const bool wide_sum = sass::Makes64Bits(opcode_) && row_.traits.integer == sass::IntegerOp::kMultiplyAdd;
     const int width = sass::RegistersOf(opcode_);

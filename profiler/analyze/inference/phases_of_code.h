@@ -13,6 +13,7 @@
 #include "inference/regions.h"
 #include "inference/rounds.h"
 #include "inference/step_budget.h"
+#include "inference/tensor_memory.h"
 #include "inference/values.h"
 
 namespace fa_profile::analyze {
@@ -23,6 +24,7 @@ struct CodeFacts {
   const std::vector<Operands>& operands;
   const Flow& flow;
   const Values& values;
+  const TensorMemory& tensor;
   const Memory& memory;
   const Ranks& ranks;
   const Regions& regions;

@@ -28,7 +28,7 @@ class RankFinder {
     const auto has = [&](auto... forms) {
       return std::ranges::any_of(operands, [&](const Operands& o) { return ((o.form == forms) || ...); });
     };
-    has_matrix_ = has(Form::kMatrix, Form::kWarpgroupMatrix);
+    has_matrix_ = has(Form::kMatrix, Form::kWarpgroupMatrix, Form::kTensorMemory);
     has_bulk_copies_ = has(Form::kBulkLoad);
     not_qk_.resize(operands.size(), false);
     selects_greater_.reserve(operands.size());
@@ -40,6 +40,7 @@ class RankFinder {
     // A product of two loaded values must reach an exponential to be a score. With P in shared memory for a warpgroup
     // matrix instruction, it is PV.
     std::vector<bool> reaching = ReachingExponentials();
+    DropDetours(reaching);
     bool any_not_qk = false;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (ranks_.computes[i] != Computes::kQk || reaching[i]) continue;
@@ -138,17 +139,23 @@ class RankFinder {
       case Form::kGlobalLoad:
       case Form::kAsyncCopy:
       case Form::kBulkLoad:
+      case Form::kTensorCopy:
         return {Rank::kGlobal};
       case Form::kSharedLoad:
       case Form::kLocalLoad:
+      case Form::kTensorLoad:
         return {RankOfLoad(instruction)};
       case Form::kSharedStore:
       case Form::kLocalStore:
+      case Form::kTensorStore:
         return {in.of[0]};
       case Form::kMatrix:
       case Form::kWarpgroupMatrix:
       case Form::kMultiply:
         return RankOfProduct(instruction, in);
+      case Form::kTensorMemory:
+        return RankOfProduct(instruction, {{HighestOf(memory_.sources[instruction]), Rank::kGlobal,
+                                            HighestOf(memory_.sums[instruction])}});
       case Form::kExponential:
         // Others belong to no score: the frequencies of a rotary embedding, a bias by distance.
         return highest >= Rank::kPartial ? Step{Rank::kExponential, Computes::kExponential} : Step{highest};
@@ -174,9 +181,13 @@ class RankFinder {
           has_bulk_copies_ || sass::ClassOf(function_.instructions[load].opcode) == sass::OpcodeClass::kMatrixLoad;
       return operands_[load].form == Form::kSharedLoad && is_tile ? Rank::kGlobal : Rank::kNone;
     }
+    return HighestOf(stores);
+  }
+
+  Rank HighestOf(const std::vector<std::uint32_t>& writers) {
     Rank rank = Rank::kNone;
-    budget_.Spend(stores.size());
-    for (const std::uint32_t store : stores) rank = std::max(rank, ranks_.rank[store]);
+    budget_.Spend(writers.size());
+    for (const std::uint32_t writer : writers) rank = std::max(rank, ranks_.rank[writer]);
     return rank;
   }
 
@@ -189,7 +200,7 @@ class RankFinder {
     if (is_matrix) {  // tiles of matrices come from somewhere
       a = std::max(a, Rank::kGlobal);
       b = std::max(b, Rank::kGlobal);
-      if (form == Form::kWarpgroupMatrix) b = Rank::kGlobal;
+      if (form == Form::kWarpgroupMatrix || form == Form::kTensorMemory) b = Rank::kGlobal;
     }
     const Rank low = std::min(a, b);
     const Rank high = std::max(a, b);
@@ -218,9 +229,23 @@ class RankFinder {
     return {highest, softmax ? Computes::kSoftmax : Computes::kNothing};
   }
 
+  /// Scores go from tensor memory to registers and there to exponentials. If some products do, others that only seem
+  /// to, through shared memory, are outputs: blocks of a cluster that divide the keys exchange them there.
+  void DropDetours(std::vector<bool>& reaching) {
+    const auto is_qk = [&](std::size_t i) {
+      return operands_[i].form == Form::kTensorMemory && ranks_.computes[i] == Computes::kQk;
+    };
+    const std::vector<bool> direct = ReachingExponentials(false);
+    bool some = false;
+    for (std::size_t i = 0; i < operands_.size(); ++i) some = some || (is_qk(i) && direct[i]);
+    for (std::size_t i = 0; some && i < operands_.size(); ++i) {
+      if (is_qk(i)) reaching[i] = direct[i];
+    }
+  }
+
   /// By instruction: whether an exponential is made from its result. For a product of scores only the sum that it adds
   /// to is followed further back: its factors are loaded.
-  std::vector<bool> ReachingExponentials() {
+  std::vector<bool> ReachingExponentials(bool through_shared_memory = true) {
     std::vector<bool> reaching(operands_.size(), false);
     std::vector<bool> seen(values_.size(), false);
     std::vector<Value> pending;
@@ -248,6 +273,8 @@ class RankFinder {
       for (const ValueUse& use : uses) {
         if (only_sum ? use.role == Role::kC : IsData(use.role)) add(use.value);
       }
+      for (const std::uint32_t store : memory_.sums[value]) add(store);
+      if (only_sum || (!through_shared_memory && operands_[value].form == Form::kSharedLoad)) continue;
       for (const std::uint32_t store : memory_.sources[value]) add(store);
     }
     return reaching;

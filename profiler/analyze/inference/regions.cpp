@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <set>
 
 namespace fa_profile::analyze {
 namespace {
@@ -42,9 +45,37 @@ Stored StoredBy(std::size_t store, Form form, const Values& values, const Ranks&
   return highest == Rank::kOutput ? Stored::kOutput : Stored::kScores;
 }
 
+/// The blocks of all loops that are not over tiles.
+std::vector<bool> BlocksOfLoops(const Flow& flow, const std::vector<bool>& over_tiles) {
+  std::vector<bool> inside(flow.graph.blocks.size(), false);
+  for (std::size_t i = 0; i < flow.loops.size(); ++i) {
+    if (over_tiles[i]) continue;
+    for (const std::size_t block : flow.loops[i].blocks) inside[block] = true;
+  }
+  return inside;
+}
+
+/// A loop over keys of one of the roles: products with two results, or what takes scores or outputs out and puts
+/// probabilities or outputs back.
+bool ComputesWithTensorMemory(const Loop& loop, const std::vector<Operands>& operands, const Flow& flow,
+                              const TensorMemory& tensor) {
+  std::set<std::int64_t> results;
+  bool loads = false;
+  bool stores = false;
+  for (const std::size_t block : loop.blocks) {
+    for (std::size_t i = flow.graph.blocks[block].first; i < flow.graph.blocks[block].end; ++i) {
+      const Form form = operands[i].form;
+      if (form == Form::kTensorMemory && tensor.column[i]) results.insert(*tensor.column[i]);
+      loads = loads || form == Form::kTensorLoad;
+      stores = stores || form == Form::kTensorStore || form == Form::kExponential;
+    }
+  }
+  return results.size() > 1 || (loads && stores);
+}
+
 }  // namespace
 
-std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Flow& flow) {
+std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Flow& flow, const TensorMemory& tensor) {
   const auto with = [&](const auto& is) {
     return BlocksWith(flow, [&](std::size_t i) { return is(operands[i].form); });
   };
@@ -52,6 +83,17 @@ std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Fl
   const std::vector<bool> exponentials = with([](Form form) { return form == Form::kExponential; });
   std::vector<bool> over_tiles;
   for (const Loop& loop : flow.loops) over_tiles.push_back(Meet(loop, stores) && Meet(loop, exponentials));
+  if (!tensor.used) return over_tiles;
+  std::vector<const Loop*> computing;
+  std::ranges::copy_if(std::views::transform(flow.loops, [](const Loop& loop) { return &loop; }),
+                       std::back_inserter(computing),
+                       [&](const Loop* loop) { return ComputesWithTensorMemory(*loop, operands, flow, tensor); });
+  for (std::size_t i = 0; i < flow.loops.size(); ++i) {
+    for (const Loop* const inner : computing) {
+      const bool inside = inner != &flow.loops[i] && std::ranges::binary_search(flow.loops[i].blocks, inner->header);
+      over_tiles[i] = over_tiles[i] || inside;
+    }
+  }
   return over_tiles;
 }
 
@@ -77,7 +119,7 @@ std::vector<bool> WithoutKeyLoops(std::vector<bool> over_tiles, const std::vecto
   return over_tiles;
 }
 
-ForwardEdges WithinOneTile(const Flow& flow, const std::vector<bool>& over_tiles) {
+ForwardEdges WithinOneTile(const Flow& flow, const std::vector<bool>& over_tiles, const TensorMemory& tensor) {
   std::vector<bool> cut(flow.graph.blocks.size(), false);  // headers
   for (std::size_t i = 0; i < flow.loops.size(); ++i) {
     if (over_tiles[i]) cut[flow.loops[i].header] = true;
@@ -92,11 +134,40 @@ ForwardEdges WithinOneTile(const Flow& flow, const std::vector<bool>& over_tiles
       forward.predecessors[next].push_back(block);
     }
   }
+  for (std::size_t block = 0; block < tensor.links.size(); ++block) {
+    for (const std::size_t next : tensor.links[block]) {
+      forward.successors[block].push_back(next);
+      forward.predecessors[next].push_back(block);
+    }
+  }
   return forward;
 }
 
+ForwardEdges WithSharedProbabilities(const ForwardEdges& forward, const std::vector<Operands>& operands,
+                                     const Flow& flow, const std::vector<bool>& over_tiles, const Memory& memory,
+                                     const Ranks& ranks, StepBudget& budget) {
+  const std::vector<bool> products = BlocksWith(flow, [&](std::size_t i) {
+    return operands[i].form == Form::kTensorMemory && ranks.computes[i] == Computes::kPv && memory.sources[i].empty();
+  });
+  const std::vector<bool> before = Reached(BlocksOf(products), forward.predecessors, budget);
+  const std::vector<bool> in_loops = BlocksOfLoops(flow, over_tiles);
+  const std::vector<bool> stores = BlocksWith(flow, [&](std::size_t i) {
+    const std::size_t block = flow.graph.block_of[i];
+    return operands[i].form == Form::kSharedStore && ranks.rank[i] == Rank::kExponential &&
+           (in_loops[block] || before[block]);
+  });
+  ForwardEdges linked = forward;
+  for (const std::size_t from : BlocksOf(stores)) {
+    for (const std::size_t to : BlocksOf(products)) {
+      linked.successors[from].push_back(to);
+      linked.predecessors[to].push_back(from);
+    }
+  }
+  return linked;
+}
+
 Regions::Regions(const Flow& flow, const std::vector<bool>& over_tiles, const ForwardEdges& forward, const Ranks& ranks,
-                 StepBudget& budget)
+                 const TensorMemory& tensor, StepBudget& budget)
     : flow_(&flow) {
   const std::size_t count = flow.graph.blocks.size();
   const auto computing = [&](Computes what) {
@@ -120,6 +191,7 @@ Regions::Regions(const Flow& flow, const std::vector<bool>& over_tiles, const Fo
   }
 
   key_loop_.assign(count, false);
+  role_loop_ = tensor.used ? BlocksOfLoops(flow, over_tiles) : std::vector<bool>(count, false);
   for (std::size_t i = 0; i < flow.loops.size(); ++i) {
     if (!Meet(flow.loops[i], qk) || !Meet(flow.loops[i], pv)) continue;
     ++(over_tiles[i] ? tile_loops_ : key_loops_);
@@ -127,8 +199,8 @@ Regions::Regions(const Flow& flow, const std::vector<bool>& over_tiles, const Fo
     for (const std::size_t block : flow.loops[i].blocks) key_loop_[block] = true;
   }
 
-  const std::vector<bool> from_qk = Reached(BlocksOf(qk), flow.successors, budget);
-  const std::vector<bool> to_pv = Reached(BlocksOf(pv), flow.predecessors, budget);
+  const std::vector<bool> from_qk = Reached(BlocksOf(qk), tensor.used ? forward.successors : flow.successors, budget);
+  const std::vector<bool> to_pv = Reached(BlocksOf(pv), tensor.used ? forward.predecessors : flow.predecessors, budget);
   for (std::size_t i = 0; i < instructions; ++i) {
     const std::size_t block = flow.graph.block_of[i];
     if (ranks.computes[i] != Computes::kExponential) continue;

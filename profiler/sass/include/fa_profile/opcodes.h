@@ -57,6 +57,8 @@ enum class Form : std::uint8_t {
   kBulkStore,     ///< UTMASTG, UTMAREDG, UBLKRED: shared to global memory, by TMA
   kRemoteStore,   ///< STAS, REDAS: into the shared memory of a block of the cluster
   kTensorCopy,    ///< UTCCP, UTCSHIFT: shared to tensor memory, and inside it
+  kTensorLoad,    ///< LDTM: tensor memory to registers
+  kTensorStore,   ///< STTM: registers to tensor memory
   kSharedLoad,    ///< LDS, LDSM
   kSharedStore,   ///< STS, STSM
   kSharedAtomic,  ///< ATOMS
@@ -64,7 +66,7 @@ enum class Form : std::uint8_t {
   kLocalStore,
   kMatrix,           ///< HMMA and its kin: all operands in registers
   kWarpgroupMatrix,  ///< HGMMA and its kin: operand B, and often A, in shared memory
-  kTensorMemory,     ///< Blackwell's UTC matrix instructions: all operands named by descriptors
+  kTensorMemory,     ///< UTCHMMA and its kin: result, and often A, in tensor memory; the rest in shared memory
   kUnknownMatrix,    ///< an opcode that ends in MMA and is not in the table
   kMultiply,         ///< FMUL, FFMA and their kin
   kAdd,              ///< floating point
@@ -83,6 +85,7 @@ enum class Form : std::uint8_t {
   kStoreGroupEnd,    ///< UTMACMDFLUSH
   kGroupWait,        ///< DEPBAR: waits for groups of copies or stores
   kSync,             ///< every other wait, and fences
+  kTensorCommit,     ///< UTCBAR: an mbarrier that the products before it complete
   kWarpgroup,        ///< WARPGROUP: order of warpgroup matrix instructions
   kBranch,           ///< BRA, JMP: to the offset that ends the operands
   kIndirectBranch,   ///< BRX, JMX
@@ -176,8 +179,26 @@ struct IntegerComparison {
 /// Nothing if the opcode compares no integers, or continues a comparison of their lower halves.
 std::optional<IntegerComparison> ReadIntegerComparison(std::string_view opcode);
 
-/// Number of 32-bit registers that an instruction's data takes, 1 to 4.
+/// Number of 32-bit registers that an instruction's data takes: 1 to 4, up to 128 for LDTM and STTM.
 int RegistersOf(std::string_view opcode);
+
+/// Columns of tensor memory, of 32 bits in each lane, that an LDTM or STTM accesses.
+int TensorColumns(std::string_view opcode);
+
+/// M, N and K of one matrix instruction.
+struct ProductShape {
+  int m = 0;
+  int n = 0;
+  int k = 0;
+};
+
+/// The shape of a kTensorMemory, from its opcode and the value of its instruction descriptor (PTX ISA, "Instruction
+/// descriptor": N / 8 in bits 17 to 22, M / 16 in bits 24 to 28). K has 32 bytes of A. Nothing for any other value.
+std::optional<ProductShape> ShapeOf(std::string_view opcode, std::uint32_t descriptor);
+
+/// Registers that hold where a copy by TMA goes: addresses of data and mbarrier, then a coordinate for each dimension,
+/// "UTMALDG.2D". The most that any has if the opcode names no dimensions.
+int BulkAddressRegisters(std::string_view opcode);
 
 /// Bytes that a thread loads or stores, 1 to 16.
 int AccessBytes(std::string_view opcode);
