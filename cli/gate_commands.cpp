@@ -7,6 +7,7 @@
 #include "bundled.h"
 #include "command.h"
 #include "fa_profile/add_option.h"
+#include "fa_profile/code_files.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gate_outputs.h"
 #include "fa_profile/gate_report.h"
@@ -271,6 +272,9 @@ int RunGate(const CLI::App& gate, GateArguments& arguments, const std::string& c
   for (gate::StaticOptions* const side : {&options.base_static, &options.head_static}) {
     side->architecture = arguments.architecture;
     side->kernel_pattern = run.kernel_pattern;
+    side->read_wheel = [](const std::string& wheel, const auto& take, const auto& skip) {
+      load::ForEachCodeFile(wheel, take, skip);
+    };
   }
   options.why_no_gpu = measures ? jobs::WhyNoGpu() : "";
   if (!options.pair.empty() && options.why_no_gpu.empty()) {

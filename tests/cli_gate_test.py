@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 from support.recordings import LADDER
 
@@ -255,6 +256,59 @@ class CliGateTest(unittest.TestCase):
         code, _, err = run("--candidate", ladder, "--baseline", ladder, "--baseline", ladder)
         self.assertEqual(code, 2)
         self.assertIn(f"{ladder} has the same content as {ladder}", err)
+
+    def wheel(self, name, files):
+        """A wheel with these cubins of tests/data, or bytes, by name."""
+        path = pathlib.Path(self.folder.name) / name
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+            wheel.writestr("package/__init__.py", "")
+            for inside, content in files.items():
+                data = content if isinstance(content, bytes) else (ROOT / "tests/data/cubins" / content).read_bytes()
+                wheel.writestr(inside, data)
+        return path
+
+    def test_wheels_are_compared_kernel_by_kernel(self):
+        old = self.wheel("old.whl", {"package/a.cubin": "sm_90a.cubin", "package/b.cubin": "lint_sm_90a.cubin"})
+        same = self.wheel("same.whl", {"package/b.cubin": "lint_sm_90a.cubin", "package/a.cubin": "sm_90a.cubin"})
+        code, out, err = run("--static", old, same)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("PASS", out)
+        self.assertRegex(out, r"package/a/\w+: the same machine code")
+
+        # The same kernels by an older compiler.
+        older = self.wheel("older.whl", {"package/a.cubin": "sm_90_cuda12.cubin", "package/b.cubin": "lint_sm_90a.cubin"})
+        code, out, err = run("--static", older, old)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("package/a/indexed\n  instructions in the code of loads: 142 -> 173", out)
+        self.assertIn("package/b/clean: the same machine code", out)
+
+        gone = self.wheel("gone.whl", {"package/b.cubin": "lint_sm_90a.cubin"})
+        code, out, err = run("--strict", "--static", old, gone)
+        self.assertEqual(code, 3, out + err)
+        self.assertIn("MISSING: package/a/indexed: only in the base", out)
+
+    def test_a_library_of_a_wheel_keeps_its_name_from_release_to_release(self):
+        cubin = (ROOT / "tests/data/cubins/sm_90a.cubin").read_bytes()
+        old = self.wheel("old.whl", {"package.libs/k-0123abcd.so.1": cubin, "package/_C.cpython-311-x86_64-linux-gnu.so": cubin})
+        new = self.wheel("new.whl", {"package.libs/k-89abcdef.so.2": cubin, "package/_C.cpython-312-x86_64-linux-gnu.so": cubin})
+        code, out, err = run("--strict", "--static", old, new)
+        self.assertEqual(code, 0, out + err)
+        for kernel in ("package.libs/k/indexed", "package/_C/indexed"):
+            self.assertIn(f"{kernel}: the same machine code", out)
+
+    def test_what_a_wheel_holds_and_cannot_be_read_is_never_a_pass(self):
+        good = (ROOT / "tests/data/cubins/sm_90a.cubin").read_bytes()
+        old = self.wheel("old.whl", {"package/a.cubin": good})
+        for damaged in (good[:2000], good[: len(good) // 2]):
+            new = self.wheel("new.whl", {"package/a.cubin": good, "package/damaged.cubin": damaged})
+            code, out, err = run("--strict", "--static", old, new)
+            self.assertEqual(code, 3, out + err)
+            self.assertTrue(out.startswith("INCONCLUSIVE: 1 cubin of the candidate not read"), out)
+            self.assertIn("package/damaged.cubin", out)
+        self.refused("--static", old, self.wheel("empty.whl", {}), says=["contains no kernels"])
+        cut = pathlib.Path(self.folder.name) / "cut.whl"
+        cut.write_bytes(old.read_bytes()[:-40])
+        self.refused("--static", old, cut, says=["cut.whl"])
 
     def test_bad_input_is_one_error_and_code_2(self):
         self.refused(says=["gate needs something to judge", "--pair BASE HEAD"])

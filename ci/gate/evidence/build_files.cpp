@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 
@@ -120,6 +121,31 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   if (found.empty()) RefuseWithoutKernels(build);
   for (const fs::path& path : others) found.push_back({.path = (folder / path).string(), .compared = false});
   return found;
+}
+
+bool IsWheel(const std::string& path) {
+  std::error_code problem;
+  if (!fs::is_regular_file(path, problem)) return false;
+  constexpr std::string_view kZip = "PK\x03\x04";
+  std::array<char, kZip.size()> head{};
+  const Descriptor file = OpenFile(path);
+  return ReadSome(file.get(), path, head) == kZip.size() && std::ranges::equal(head, kZip);
+}
+
+BuildFile FileOfWheel(const std::string& name, const std::string& path) {
+  const fs::path in_wheel = name;
+  std::string library = LibraryName(in_wheel);
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
+  constexpr std::size_t kHashDigits = 8;
+  const std::size_t dash = library.size() > kHashDigits ? library.size() - kHashDigits - 1 : std::string::npos;
+  if (dash != std::string::npos && library[dash] == '-' &&
+      library.find_first_not_of(kHexDigits, dash + 1) == std::string::npos) {
+    library.resize(dash);
+  }
+  return {.path = path,
+          .name = name,
+          .prefix = (in_wheel.parent_path() / library).generic_string() + "/",
+          .compared = KindOf(in_wheel) != Kind::kOther};
 }
 
 void RefuseWithoutKernels(const std::string& build) {

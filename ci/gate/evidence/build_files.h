@@ -9,6 +9,7 @@ namespace fa_profile::gate {
 /// A file with GPU code in a build.
 struct BuildFile {
   std::string path;
+  std::string name{};    ///< in errors, for a file of a wheel, whose path has no meaning; empty: the path
   std::string prefix{};  ///< prefix of its kernels' names: "my_kernel/"; empty for the build itself and for the ladder
   bool ladder = false;   ///< only its rungs count
   bool given = false;    ///< by its own path, not found in a folder: GPU code is expected in it
@@ -23,6 +24,13 @@ struct BuildFile {
 /// - without the ladder, what else may have GPU code, which is not compared.
 /// Throws Error if there is nothing to compare.
 std::vector<BuildFile> FindBuildFiles(const std::string& build);
+
+/// Whether the file begins like a zip archive, which wheels are.
+bool IsWheel(const std::string& path);
+
+/// The same for a file of a wheel, there called `name`. Its kernels' names begin with the name, without the hash that
+/// auditwheel adds.
+BuildFile FileOfWheel(const std::string& name, const std::string& path);
 
 /// Throws Error: the build has no kernels.
 [[noreturn]] void RefuseWithoutKernels(const std::string& build);

@@ -137,10 +137,12 @@ void RefuseDeviceDebug(const std::string& file, const std::string& kernel) {
               "build it without -G; for source lines use -lineinfo, which leaves the machine code as it is");
 }
 
+const std::string& Shown(const BuildFile& file) { return file.name.empty() ? file.path : file.name; }
+
 /// A library that was found in a folder may be host code alone.
 sass::CodeSelection SelectCode(const sass::MachineCode& code, const BuildFile& file, const std::string& architecture) {
   try {
-    return sass::SelectCode(code, file.path, architecture);
+    return sass::SelectCode(code, Shown(file), architecture);
   } catch (const sass::NoGpuCode&) {
     if (file.given) throw;
     return {};
@@ -155,20 +157,21 @@ class Build {
   void Find(const BuildFile& file) {
     std::vector<Work> works;
     bool has_rungs = file.ladder;
+    const std::string& shown = Shown(file);
     const std::string host_code_hash = sass::HostCodeHash(file.path);
     const auto code = std::make_shared<const sass::MachineCode>(file.path);
     sass::CodeSelection selection = SelectCode(*code, file, options_.architecture);
-    for (const sass::CodeImage& image : selection.unread) AddUnread(file.path, image, Error(image.unread));
+    for (const sass::CodeImage& image : selection.unread) AddUnread(shown, image, Error(image.unread));
     std::set<std::pair<std::size_t, std::uint64_t>> seen;  // equal cubins are read once
     for (sass::CodeImage& image : selection.cubins) {
-      Work work{file.path, code, std::move(image), {}, {}};
+      Work work{shown, code, std::move(image), {}, {}};
       try {
         const std::vector<std::uint8_t> bytes = code->Read(work.image);
         const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         if (!seen.emplace(text.size(), Fnv1a(text)).second) continue;
         FindKernels(bytes, work);
       } catch (const Error& error) {
-        AddUnread(file.path, work.image, error);
+        AddUnread(shown, work.image, error);
         continue;
       }
       has_rungs |= std::ranges::any_of(work.kernels, [](const BuiltKernel& kernel) { return !kernel.kernel.empty(); });
@@ -190,9 +193,16 @@ class Build {
     KeepNewest(works);
     for (Work& work : works) {
       if (work.kernels.empty()) continue;
-      if (work.info.is_device_debug) RefuseDeviceDebug(file.path, work.kernels.front().kernel);
+      if (work.info.is_device_debug) RefuseDeviceDebug(shown, work.kernels.front().kernel);
       works_.push_back(std::move(work));
     }
+  }
+
+  /// What a wheel holds, and could not be unpacked.
+  void AddSkipped(const std::string& name, const std::string& why) {
+    const bool is_named = name.empty() || why.starts_with(name);
+    unread_.push_back(is_named ? why : name + ": " + why);
+    if (!first_unread_) first_unread_ = Error(unread_.back());
   }
 
   /// No file had a kernel, whatever its name.
@@ -422,18 +432,37 @@ bool IsOfFile(const CaseFacts& facts) {
   return facts.code.empty() && facts.shape.empty() && facts.launches.empty() && !facts.verification;
 }
 
+/// Finds the kernels of a build. Returns the files that are not compared.
+std::vector<std::string> FindIn(const std::string& build, const StaticOptions& options, Build& found,
+                                std::vector<Descriptor>& opened) {
+  std::vector<std::string> others;
+  const auto find = [&](const BuildFile& file) {
+    if (file.compared) {
+      sass::InFile(Shown(file), [&] { found.Find(file); });
+    } else {
+      const bool in_folder = file.name.empty();
+      others.push_back(in_folder ? std::filesystem::path(file.path).lexically_relative(build).string() : file.name);
+    }
+  };
+  if (!options.read_wheel || !IsWheel(build)) {
+    std::ranges::for_each(FindBuildFiles(build), find);
+    return others;
+  }
+  // Its files have no name on disk: they stay while they are open.
+  const auto take = [&](const std::string& name, const std::string& path) {
+    opened.push_back(OpenFile(path));
+    find(FileOfWheel(name, fmt::format("/proc/self/fd/{}", opened.back().get())));
+  };
+  options.read_wheel(build, take, [&](const auto& name, const auto& why) { found.AddSkipped(name, why); });
+  return others;
+}
+
 }  // namespace
 
 Evidence StaticEvidence(const std::string& build, const StaticOptions& options) {
   Build found(options);
-  std::vector<std::string> others;
-  for (const BuildFile& file : FindBuildFiles(build)) {
-    if (file.compared) {
-      sass::InFile(file.path, [&] { found.Find(file); });
-    } else {
-      others.push_back(std::filesystem::path(file.path).lexically_relative(build).string());
-    }
-  }
+  std::vector<Descriptor> opened;
+  const std::vector<std::string> others = FindIn(build, options, found, opened);
   if (found.IsEmpty()) RefuseWithoutKernels(build);
   // Read before the code, which takes longer: a missing log is an immediate error.
   const auto log = options.build_log ? options.build_log : FindBuildLog(build);
