@@ -102,6 +102,24 @@ TEST(TensorMemoryTest, AddressesAreFollowedThroughSharedMemory) {
   EXPECT_TRUE(memory.sources[9].empty());
 }
 
+TEST(TensorMemoryTest, CodeThatMakesNoSenseIsReadWithoutHarm) {
+  std::vector<Line> lines{{"", "STS", "", {}},
+                          {"", "LDS", "R2[UR5]", {}},
+                          {"", "UTCHMMA", "", {}},
+                          {"", "LDTM", "", {}},
+                          {"", "STTM", "tmem[", {}}};
+  // Each word is loaded from where the word before says.
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string place = std::to_string(16 * i);
+    lines.push_back({"", "STS", "[UR6+" + place + "], R2", {}});
+    lines.push_back({"", "LDS", "R2[R2+UR6+" + place + "]", {}});
+  }
+  lines.push_back({"", "R2UR", "UR8, R2", {}});
+  lines.push_back(Product("gdesc[UR4]", "tmem[UR8]"));
+  lines.push_back({"", "LDTM.x64", "R8, tmem[UR8]", {}});
+  EXPECT_TRUE(Read(lines).used);
+}
+
 TEST(TensorMemoryTest, LinksLeadFromWritersToReaders) {
   // Two roles: neither block reaches the other by branches.
   const TensorMemory memory = Read({{"@P0", "BRA", "0x40", {}},

@@ -43,7 +43,7 @@ bool AddsToItself(const Instruction& instruction) {
 
 }  // namespace
 
-std::int64_t ConstantParts::OfAddress(std::uint32_t instruction, std::string_view address) {
+std::int64_t ConstantParts::OfAddress(std::uint32_t instruction, std::string_view address, int depth) {
   const std::size_t open = address.rfind('[');
   if (open == std::string_view::npos) return 0;
   address.remove_prefix(open + 1);
@@ -57,7 +57,7 @@ std::int64_t ConstantParts::OfAddress(std::uint32_t instruction, std::string_vie
     if (part.ends_with(".X4")) scale = 4;
     if (part.ends_with(".X8")) scale = 8;
     if (part.ends_with(".X16")) scale = 16;
-    if (scale == 1 || rule_ == Rule::kGuess) sum += scale * OfOperand(instruction, part, 0);
+    if (scale == 1 || rule_ == Rule::kGuess) sum += scale * OfOperand(instruction, part, depth);
   }
   return Wrap(sum);
 }
@@ -169,7 +169,7 @@ std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
 std::int64_t ConstantParts::OfSharedLoad(std::uint32_t load, int depth) {
   const Instruction& instruction = function_.instructions[load];
   if (words_.empty() || sass::FormOf(instruction.opcode) != Form::kSharedLoad) return Unknown();
-  const auto word = words_.find(OfAddress(load, SharedAddress(instruction)));
+  const auto word = words_.find(OfAddress(load, SharedAddress(instruction), depth));
   if (word == words_.end()) return Unknown();
   return OfOperand(word->second, SplitOperands(function_.instructions[word->second].operands).back(), depth);
 }

@@ -40,7 +40,9 @@ class ConstantParts {
         uncertain_(values.instructions(), false) {}
 
   /// For the address "[R0+UR4+0x600]" in an instruction's operands.
-  std::int64_t OfAddress(std::uint32_t instruction, std::string_view address);
+  std::int64_t OfAddress(std::uint32_t instruction, std::string_view address) {
+    return OfAddress(instruction, address, 0);
+  }
 
   /// The same by Rule::kOnlyKnown.
   std::optional<std::int64_t> KnownOfAddress(std::uint32_t instruction, std::string_view address);
@@ -48,6 +50,7 @@ class ConstantParts {
  private:
   enum State : std::uint8_t { kUnknown, kRunning, kKnown };
 
+  std::int64_t OfAddress(std::uint32_t instruction, std::string_view address, int depth);
   std::optional<std::int64_t> OfValue(Value value, int depth);
   std::optional<std::int64_t> OfDefinition(std::uint32_t instruction, int depth);
   std::int64_t OfInstruction(std::uint32_t instruction, int depth);

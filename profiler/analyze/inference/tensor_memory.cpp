@@ -36,6 +36,7 @@ SharedWords WordsOf(const DeviceFunction& function, const std::vector<Operands>&
     const Instruction& instruction = function.instructions[i];
     if (operands[i].form != Form::kSharedStore || sass::RegistersOf(instruction.opcode) != 1) continue;
     if (sass::AccessBytes(instruction.opcode) != 4 || !IsUniform(operands[i])) continue;
+    if (SplitOperands(instruction.operands).size() != 2) continue;  // an address and the word
     const std::int64_t place = parts.OfAddress(i, SharedAddress(instruction));
     if (!words.try_emplace(place, i).second) ambiguous.insert(place);
   }
