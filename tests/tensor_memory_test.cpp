@@ -175,6 +175,15 @@ TEST(TensorMemoryTest, PhasesOfAttention) {
   }
 }
 
+TEST(TensorMemoryTest, TwoLayersWithAnActivationBetweenThemAreNoAttention) {
+  std::vector<Line> lines = TensorAttention(2, 2);
+  for (Line& line : lines) {
+    if (line.opcode == "FMNMX") line = {"", "FADD", "R20, R4, R5", {}};
+  }
+  EXPECT_EQ(InferPhases(MakeFunction(lines), {}).refusal,
+            "not attention: no exponential is of scores less their maximum");
+}
+
 TEST(TensorMemoryTest, HeadSizesMayDifferIfTheDepthOfQkIsOneOfThem) {
   EXPECT_EQ(InferPhases(MakeFunction(TensorAttention(12, 8)), {}).refusal, "") << "192 and 128";
   EXPECT_EQ(InferPhases(MakeFunction(TensorAttention(3, 2)), {}).refusal_word, "ratio") << "48 and 32";

@@ -238,6 +238,11 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   if (refusal.word == "loop" && !matrix && !SumsOutput(code)) {
     return {"other", "not attention: exponentials times loaded values are not summed over keys"};
   }
+  // Without it the two products may be layers of a network, with an activation between them. Elsewhere maxima are often
+  // lost in shared memory.
+  if (refusal.word.empty() && code.tensor.used && !code.ranks.has_running_maximum) {
+    return {"other", "not attention: no exponential is of scores less their maximum"};
+  }
   if (refusal.word == "loop" && code.regions.tile_loops() > 0) {
     refusal.why =
         "cannot say: the loop that holds both products also stores to global memory, and may be over tiles of queries";

@@ -28,7 +28,8 @@ class RankFinder {
     const auto has = [&](auto... forms) {
       return std::ranges::any_of(operands, [&](const Operands& o) { return ((o.form == forms) || ...); });
     };
-    has_matrix_ = has(Form::kMatrix, Form::kWarpgroupMatrix, Form::kTensorMemory);
+    has_tensor_memory_ = has(Form::kTensorMemory);
+    has_matrix_ = has_tensor_memory_ || has(Form::kMatrix, Form::kWarpgroupMatrix);
     has_bulk_copies_ = has(Form::kBulkLoad);
     not_qk_.resize(operands.size(), false);
     selects_greater_.reserve(operands.size());
@@ -40,7 +41,7 @@ class RankFinder {
     // A product of two loaded values must reach an exponential to be a score. With P in shared memory for a warpgroup
     // matrix instruction, it is PV.
     std::vector<bool> reaching = ReachingExponentials();
-    DropDetours(reaching);
+    if (has_tensor_memory_) DropDetours(reaching);
     bool any_not_qk = false;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (ranks_.computes[i] != Computes::kQk || reaching[i]) continue;
@@ -289,6 +290,7 @@ class RankFinder {
   std::vector<bool> not_qk_;
   std::vector<bool> selects_greater_;  // by instruction
   bool has_matrix_ = false;
+  bool has_tensor_memory_ = false;
   bool matrix_pv_ = false;  // if so, only matrix instructions are PV
   bool has_bulk_copies_ = false;
 };

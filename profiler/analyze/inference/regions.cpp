@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
-#include <ranges>
 #include <set>
 
 namespace fa_profile::analyze {
@@ -84,14 +82,11 @@ std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Fl
   std::vector<bool> over_tiles;
   for (const Loop& loop : flow.loops) over_tiles.push_back(Meet(loop, stores) && Meet(loop, exponentials));
   if (!tensor.used) return over_tiles;
-  std::vector<const Loop*> computing;
-  std::ranges::copy_if(std::views::transform(flow.loops, [](const Loop& loop) { return &loop; }),
-                       std::back_inserter(computing),
-                       [&](const Loop* loop) { return ComputesWithTensorMemory(*loop, operands, flow, tensor); });
-  for (std::size_t i = 0; i < flow.loops.size(); ++i) {
-    for (const Loop* const inner : computing) {
-      const bool inside = inner != &flow.loops[i] && std::ranges::binary_search(flow.loops[i].blocks, inner->header);
-      over_tiles[i] = over_tiles[i] || inside;
+  for (const Loop& inner : flow.loops) {
+    if (!ComputesWithTensorMemory(inner, operands, flow, tensor)) continue;
+    for (std::size_t i = 0; i < flow.loops.size(); ++i) {
+      const Loop& loop = flow.loops[i];
+      if (&loop != &inner && std::ranges::binary_search(loop.blocks, inner.header)) over_tiles[i] = true;
     }
   }
   return over_tiles;
