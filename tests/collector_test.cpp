@@ -91,8 +91,8 @@ TEST_F(CollectorTest, NamesThatAreTooLongForCuptiAreCutAndToldApart) {
   FakeWorkload second{gpu_, start + "2"};
   Collect({{1, &first}, {2, &second}});
   ASSERT_EQ(built_.recording.ranges.size(), 2U);
-  EXPECT_EQ(built_.recording.ranges[0].name, start.substr(0, 61) + "#0");
-  EXPECT_EQ(built_.recording.ranges[1].name, start.substr(0, 61) + "#1");
+  EXPECT_EQ(built_.recording.ranges[0].name, start.substr(0, 57) + "#0");
+  EXPECT_EQ(built_.recording.ranges[1].name, start.substr(0, 57) + "#1");
   EXPECT_EQ(built_.recording.ranges[1].case_id, 2);
 }
 

@@ -40,8 +40,8 @@ class CounterRoundTest : public testing::Test {
   void Tick(int times) {
     for (int i = 0; i < times; ++i) round_.Tick();
   }
-  std::string WriteNext() {
-    std::optional<CounterRound::Measured> measured = round_.TakeMeasured(/*at_end=*/false);
+  std::string WriteNext(bool at_end = false) {
+    std::optional<CounterRound::Measured> measured = round_.TakeMeasured(at_end);
     if (!measured) return "nothing";
     std::string text;
     for (const DataLoss& loss : round_.Write(std::move(*measured))) text += loss.kind + " " + loss.subject + "; ";
@@ -81,6 +81,37 @@ TEST_F(CounterRoundTest, NoMoreClassesAreChosenThanThePlanAllows) {
   (void)Launch(kA);
   Choose({kB});
   EXPECT_TRUE(round_.MayChoose()) << "none is left to choose";
+}
+
+TEST_F(CounterRoundTest, SmallClassesFollowLargeOnesUntilMostOfTheTimeHasCounters) {
+  program_.gpu.passes_needed = 1;
+  program_.candidates = {{KeyOf(kA), 0.94, 100, 100, 1.0},
+                         {KeyOf(kB), 0.009, 100, 100, 1.0},
+                         {KeyOf(KernelLaunch("c")), 0.008, 100, 100, 1.0},
+                         {KeyOf(kOther), 0.007, 100, 100, 1.0}};
+  round_.Choose(program_.candidates);
+  EXPECT_EQ(Launch(kB), LaunchUse::kNone) << "large ones do not wait for small ones";
+  EXPECT_EQ(Launch(kA), LaunchUse::kProbed);
+  EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  ASSERT_TRUE(round_.MayChoose());
+  round_.Choose(program_.candidates);
+  for (const LaunchCall& call : {kB, KernelLaunch("c")}) EXPECT_EQ(Launch(call), LaunchUse::kProbed);
+  EXPECT_EQ(Launch(kOther), LaunchUse::kNone) << "those before it make more than 95 %";
+}
+
+TEST_F(CounterRoundTest, AsManySmallClassesAsLargeOnesAndNoInstructionsOfTheirs) {
+  program_.gpu.passes_needed = 1;
+  shared_.plan.max_classes = 1;
+  program_.candidates = {{KeyOf(kA), 0.009, 100, 100, 1.0}, {KeyOf(kB), 0.008, 100, 100, 1.0}};
+  round_.Choose(program_.candidates);
+  EXPECT_EQ(Launch(kB), LaunchUse::kNone);
+  EXPECT_EQ(Launch(kA), LaunchUse::kProbed);
+  EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  EXPECT_FALSE(instructions_.waits());
+  program_.candidates.push_back({KeyOf(kOther), 0.5, 100, 100, 1.0});
+  std::swap(program_.candidates.front(), program_.candidates.back());
+  round_.Choose(program_.candidates);
+  EXPECT_EQ(Launch(kOther), LaunchUse::kProbed) << "small ones take no turn from large ones";
 }
 
 TEST_F(CounterRoundTest, FromChosenToIdleWhenNoneComes) {
@@ -174,7 +205,8 @@ TEST_F(CounterRoundTest, FromTakingToExpiredAndTheNextLaunchEndsTheRound) {
   EXPECT_TRUE(round_.taking()) << "the GPU was busy";
   EXPECT_EQ(Launch(kOther), LaunchUse::kNone);
   EXPECT_EQ(program_.gpu.TakeCalls(), "other stop decode close:ranges -measuring other");
-  EXPECT_EQ(WriteNext(), "pass_missing b; ");
+  EXPECT_EQ(WriteNext(), "");
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "pass_missing b; ");
 }
 
 // For example because its module was unloaded.
@@ -185,39 +217,50 @@ TEST_F(CounterRoundTest, AClassThatComesNoMoreLacksPassesAndTheOthersDoNot) {
   (void)Launch(kA);
   Tick(kMostTicksWithoutLaunch + 1);
   (void)Launch(kA);
-  EXPECT_EQ(WriteNext(), "pass_missing b; ");
+  EXPECT_EQ(WriteNext(), "");
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U);
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "pass_missing b; ");
   EXPECT_EQ(program_.built.recording.ranges.size(), 2U);
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "nothing");
 }
 
-TEST_F(CounterRoundTest, AClassWithoutAnyPassMayBeChosenAgain) {
+TEST_F(CounterRoundTest, AClassWithoutAllPassesMayBeChosenAgain) {
   shared_.plan.max_classes = 2;
   ChooseProbed({kA, kB});
   (void)Launch(kA);
   Tick(kMostTicksWithoutLaunch + 1);
   (void)Launch(kOther);
-  EXPECT_EQ(WriteNext(), "pass_missing a; ");
-  EXPECT_EQ(program_.cases, std::vector<std::string>{KeyOf(kA)});
+  EXPECT_EQ(WriteNext(), "nothing");
   Choose({kA, kB});
   EXPECT_EQ(Launch(kB), LaunchUse::kMeasured) << "it was probed before";
-  EXPECT_EQ(Launch(kA), LaunchUse::kNone);
+  EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  (void)Launch(kB);
+  (void)Launch(kA);
+  EXPECT_EQ(WriteNext(), "") << "both have all passes";
+  EXPECT_EQ(program_.built.recording.ranges.size(), 2U);
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "nothing") << "the part is not needed";
 }
 
 // Like a prompt's kernels, which come in bursts.
-TEST_F(CounterRoundTest, AClassWithFewPassesIsMeasuredAgainAndItsRangeIsNotWritten) {
+TEST_F(CounterRoundTest, OfSeveralPartsTheLargestIsWrittenAtTheEnd) {
   program_.gpu.passes_needed = 6;
-  for (int round = 0; round < 3; ++round) {
+  for (const int passes : {1, 3, 2}) {
     Choose({kA});
-    if (round == 0) {
+    if (passes == 1) {
       EXPECT_EQ(Launch(kA), LaunchUse::kProbed);
     }
-    ASSERT_EQ(Launch(kA), LaunchUse::kMeasured);
+    for (int pass = 0; pass < passes; ++pass) ASSERT_EQ(Launch(kA), LaunchUse::kMeasured);
     Tick(kMostTicksWithoutLaunch + 1);
     (void)Launch(kOther);
-    const bool last = round == 2;
-    EXPECT_EQ(WriteNext(), last ? "pass_missing a; " : "") << "what it got is better than nothing";
-    EXPECT_EQ(program_.built.recording.ranges.size(), last ? 1U : 0U);
-    EXPECT_EQ(program_.cases.size(), last ? 1U : 0U);
+    EXPECT_EQ(WriteNext(), "nothing");
   }
+  Choose({kA});
+  EXPECT_TRUE(round_.MayChoose()) << "three rounds are enough";
+  const std::optional<CounterRound::Measured> written = round_.TakeMeasured(/*at_end=*/true);
+  ASSERT_TRUE(written);
+  EXPECT_EQ(written->passes, std::vector<int>{3});
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "nothing");
+  EXPECT_TRUE(round_.Losses(program_.candidates).empty()) << "it was measured";
 }
 
 TEST_F(CounterRoundTest, ALaunchWhileTheGpuIsBusyPassesAndTheWaitDoubles) {

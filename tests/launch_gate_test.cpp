@@ -330,8 +330,9 @@ TEST_F(LaunchGateTest, AModuleThatIsUnloadedInTheMiddleOfARoundEndsItWithWhatWas
   EXPECT_EQ(Launch(kA), Way::kPasses);
   EXPECT_EQ(program_.gpu.TakeCalls(), "stop decode close:ranges -measuring a");
   gate_->Tick();
-  EXPECT_EQ(program_.built.recording.ranges.size(), 2U);
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U) << "b may come again";
   EXPECT_EQ(Kinds(gate_->Finish()), "pass_missing");
+  EXPECT_EQ(program_.built.recording.ranges.size(), 2U);
 }
 
 TEST_F(LaunchGateTest, AContextThatEndsWhileARoundIsOpenEndsMeasuring) {

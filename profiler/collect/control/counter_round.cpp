@@ -10,11 +10,13 @@ namespace {
 
 // Classes measured in one round: each takes about 4 MB of the program's memory with the set "full".
 constexpr std::size_t kMostRangesOfARound = 24;
+// Small classes are measured, those with most time first, until this share of the kernel time has counters.
+constexpr double kShareWithCounters = 0.95;
 // Longest kernel whose instructions are counted: counting makes it take some 50 times as long.
 constexpr double kLongestCountedNs = 5e6;
 // A pass ends after this many launches with none to measure.
 constexpr std::int64_t kPatienceLaunches = 1000;
-// Rounds in which a class may get fewer than half of its passes before what it got is written.
+// Rounds that may end before a class has all its passes; what it got in the last one is written.
 constexpr int kMostEarlyEnds = 3;
 // How long to wait for the end of a launch.
 constexpr double kIdleAfterSeconds = 2.0;
@@ -30,18 +32,22 @@ bool CounterRound::Wants(const std::string& key) {
 }
 
 void CounterRound::Choose(std::span<const LaunchCandidate> candidates) {
+  double share_before = 0.0;
   for (const LaunchCandidate& candidate : candidates) {
-    if (candidate.share_ratio < program_.plan.least_share_ratio || chosen_.size() == kMostRangesOfARound ||
-        classes_taken_ >= program_.plan.max_classes) {
-      break;
-    }
+    const Size size = candidate.share_ratio < program_.plan.least_share_ratio ? kSmall : kLarge;
+    // Large classes do not wait for small ones, which may take long to come again.
+    const bool has_large = !chosen_.empty() && classes_[chosen_.front()].size == kLarge;
+    const bool enough = size == kSmall && (has_large || share_before >= kShareWithCounters);
+    if (enough || chosen_.size() == kMostRangesOfARound) break;
+    share_before += candidate.share_ratio;
     // A class that does not come now may not come again.
-    if (candidate.recent < 2 || !Wants(candidate.name)) continue;
+    if (taken_[size] >= program_.plan.max_classes || candidate.recent < 2 || !Wants(candidate.name)) continue;
     Class& chosen = classes_[candidate.name];
     chosen.turn = Class::Turn::kTaken;
+    chosen.size = size;
     chosen.mean_ns = candidate.mean_ns;
     chosen_.push_back(candidate.name);
-    ++classes_taken_;
+    ++taken_[size];
   }
   if (chosen_.empty()) return;
   round_ = Round::kChosen;
@@ -54,12 +60,12 @@ void CounterRound::Tick() {
     round_ = Round::kExpired;
     return;
   }
-  classes_taken_ -= static_cast<int>(chosen_.size());
   ForgetChosen();
 }
 
 // It may come again, and elsewhere: its graph may be gone.
 void CounterRound::Reopen(Class& left) {
+  --taken_[left.size];
   left.turn = Class::Turn::kOpen;
   left.place.reset();
 }
@@ -71,7 +77,7 @@ void CounterRound::ForgetChosen() {
 }
 
 bool CounterRound::waits() const {
-  if (program_.plan.replay == Replay::kKernel) return classes_taken_ < program_.plan.max_classes;
+  if (program_.plan.replay == Replay::kKernel) return taken_[kLarge] < program_.plan.max_classes;
   return round_ == Round::kChosen || round_ == Round::kTaking || round_ == Round::kExpired;
 }
 
@@ -151,7 +157,7 @@ LaunchUse CounterRound::BeginReplay(const LaunchCall& call, const std::string& k
   under_way_.launch.kernel_name = call.symbol;
   under_way_.launch.grid = call.grid;
   under_way_.launch.block = call.block;
-  ++classes_taken_;
+  ++taken_[kLarge];
   ++replayed_launches_;
   program_.filter.OnMeasured();
   return LaunchUse::kMeasured;
@@ -228,31 +234,55 @@ void CounterRound::EndRound() {
 
 void CounterRound::TakeImage() {
   Measured measured{profiler_->Decode(), {}, {}, {}};
+  Measured partial;
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
-    Class& of_range = classes_[chosen_[i]];
-    if (passes_->passes_of(i) == 0) {
-      Reopen(of_range);
-      --classes_taken_;
-      continue;
-    }
     const int passes = passes_->passes_of(i);
+    Class& of_range = classes_[chosen_[i]];
+    const bool early = round_ == Round::kExpired && passes < session_->plan().passes;
+    const bool again = passes == 0 || (early && ++of_range.left_early < kMostEarlyEnds);  // it may run longer next time
+    if (again) Reopen(of_range);
+    if (passes == 0) continue;
+    const bool best = IsBest(chosen_[i], passes);
     measured.keys.push_back(chosen_[i]);
     measured.names.push_back(passes_->wanted()[i]);
-    if (round_ == Round::kExpired && 2 * passes < session_->plan().passes &&
-        ++of_range.left_early < kMostEarlyEnds) {  // it may run longer next time
-      Reopen(of_range);
-      --classes_taken_;
-      measured.passes.push_back(0);
-      continue;
+    measured.passes.push_back(best && !again ? passes : 0);
+    partial.passes.push_back(best && again ? passes : 0);
+    if (!again && of_range.size == kLarge && of_range.mean_ns > 0.0 && of_range.mean_ns <= kLongestCountedNs) {
+      instructions_.Ask(chosen_[i]);
     }
-    measured.passes.push_back(passes);
-    if (of_range.mean_ns > 0.0 && of_range.mean_ns <= kLongestCountedNs) instructions_.Ask(chosen_[i]);
   }
   passes_.reset();
   profiler_.reset();  // another profiler may have the counters
   chosen_.clear();
   round_ = Round::kIdle;
-  if (!measured.keys.empty()) measured_.push_back(std::move(measured));
+  if (HasPasses(partial)) partial_.push_back({measured.data, measured.keys, measured.names, std::move(partial.passes)});
+  if (HasPasses(measured)) measured_.push_back(std::move(measured));
+}
+
+bool CounterRound::HasPasses(const Measured& measured) {
+  return std::ranges::any_of(measured.passes, [](int passes) { return passes > 0; });
+}
+
+bool CounterRound::IsBest(const std::string& key, int passes) {
+  for (Measured& partial : partial_) {
+    for (std::size_t i = 0; i < partial.keys.size(); ++i) {
+      if (partial.keys[i] != key) continue;
+      if (partial.passes[i] > passes) return false;
+      partial.passes[i] = 0;
+    }
+  }
+  return true;
+}
+
+void CounterRound::KeepPartial() {
+  for (Measured& partial : partial_) {
+    if (!HasPasses(partial)) continue;
+    for (std::size_t i = 0; i < partial.keys.size(); ++i) {
+      if (partial.passes[i] > 0) classes_[partial.keys[i]].turn = Class::Turn::kTaken;
+    }
+    measured_.push_back(std::move(partial));
+  }
+  partial_.clear();
 }
 
 void CounterRound::CutShort() {
@@ -273,6 +303,7 @@ void CounterRound::Abandon() {
 }
 
 std::optional<CounterRound::Measured> CounterRound::TakeMeasured(bool at_end) {
+  if (at_end) KeepPartial();
   // The first record of a replayed class may still come; its case is made from that record.
   const auto next = std::find_if(measured_.begin(), measured_.end(), [&](const Measured& one) {
     return at_end || !one.launch || program_.classes.Knows(one.keys[0]);
@@ -311,7 +342,7 @@ std::vector<DataLoss> CounterRound::Losses(std::span<const LaunchCandidate> cand
   std::int64_t unmeasured = std::count_if(candidates.begin(), candidates.end(), [&](const LaunchCandidate& candidate) {
     return candidate.share_ratio >= plan.least_share_ratio && Wants(candidate.name);
   });
-  unmeasured = std::min<std::int64_t>(unmeasured, plan.max_classes - classes_taken_);
+  unmeasured = std::min<std::int64_t>(unmeasured, plan.max_classes - taken_[kLarge]);
   if (unmeasured <= 0 || plan.metrics.empty() || plan.replay != Replay::kUser) return {};
   return {{"counters_not_measured",
            plan.least_share_ratio > 0.0 ? "launch classes with 1 % of the kernel time or more" : "launch classes",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -40,7 +41,8 @@ class CounterRound {
   // On our own thread.
   /// Choose() may find classes.
   bool MayChoose() const { return program_.plan.replay == Replay::kUser && round_ == Round::kIdle; }
-  /// Picks candidates that were not measured yet, those with the largest share first.
+  /// Picks candidates that were not measured yet, those with the largest share first: the large ones, and when none is
+  /// left, small ones until those before them make 95 % of the time.
   void Choose(std::span<const LaunchCandidate> candidates);
   /// Ten times a second.
   void Tick();
@@ -103,18 +105,20 @@ class CounterRound {
     int node = 0;
     bool operator==(const Place&) const = default;
   };
+  enum Size { kLarge, kSmall };  // kSmall: below the plan's least share; no instructions are counted
   // What is known so far about a launch class.
   struct Class {
     enum class Turn { kOpen, kTaken } turn = Turn::kOpen;                // kTaken: it is measured, or was
     enum class Ends { kUnknown, kAlone, kWaits } ends = Ends::kUnknown;  // kWaits: for another launch
-    double mean_ns = 0.0;                                                // of one launch; 0: unknown
-    std::optional<Place> place{};                                        // where it is measured
-    std::optional<Place> probed{};                                       // where `ends` was determined
-    int left_early = 0;                                                  // rounds that ended with few of its passes
+    Size size = kLarge;
+    double mean_ns = 0.0;           // of one launch; 0: unknown
+    std::optional<Place> place{};   // where it is measured
+    std::optional<Place> probed{};  // where `ends` was determined
+    int left_early = 0;             // rounds that ended with few of its passes
   };
 
   bool Wants(const std::string& key);
-  static void Reopen(Class& left);
+  void Reopen(Class& left);
   LaunchUse BeginProbe(const LaunchCall& call, const std::string& key);
   LaunchUse BeginPass(const LaunchCall& call, const std::string& key, bool may_be_measured);
   LaunchUse BeginReplay(const LaunchCall& call, const std::string& key);
@@ -125,19 +129,24 @@ class CounterRound {
   void EndRange();
   void EndRound();
   void TakeImage();
+  static bool HasPasses(const Measured& measured);
+  // False: partial_ has more passes of the class. Otherwise those are dropped.
+  bool IsBest(const std::string& key, int passes);
+  void KeepPartial();
 
   MeasuredProgram& program_;
   InstructionRound& instructions_;
   Round round_ = Round::kIdle;
   UnderWay under_way_;
   std::map<std::string, Class> classes_;  // by key
-  int classes_taken_ = 0;
-  std::vector<std::string> chosen_;  // keys of this round, in the order of its ranges
-  int ticks_ = 0;                    // since the last range
+  std::array<int, 2> taken_{};            // classes by size: chosen now, or measured
+  std::vector<std::string> chosen_;       // keys of this round, in the order of its ranges
+  int ticks_ = 0;                         // since the last range
   std::optional<CounterSession> session_;
   std::unique_ptr<RangeProfiler> profiler_;
   std::optional<SpreadSession> passes_;
   std::deque<Measured> measured_;
+  std::deque<Measured> partial_;  // of classes that may be measured again; written at the end if not
   std::int64_t ranges_ = 0;
   std::int64_t replayed_launches_ = 0;
 };

@@ -53,7 +53,7 @@ class RangeProfiler {
   virtual void Start() = 0;
   /// Bytes in a range's name. CUPTI 13.0 accepts longer ones, then ends the process with SIGSEGV when it decodes the
   /// counters.
-  static constexpr std::size_t kLongestName = 63;
+  static constexpr std::size_t kLongestName = 59;
   /// Waits for the device, then opens a range. Throws Error: the name is longer than kLongestName.
   virtual void PushRange(const std::string& name) = 0;
   /// Closes the range and waits for the device: a kernel that crashed in it is reported here.
