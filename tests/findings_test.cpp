@@ -384,6 +384,21 @@ TEST(FindingsTest, ADevicePrintfIsFoundAsACallToAnExternal) {
   EXPECT_EQ(Find(FindProblems(Healthy(), H200(), others), "device-printf"), nullptr);
 }
 
+// PyTorch's indexing kernels: printf is called before an assertion fails.
+TEST(FindingsTest, ACallThatNeverRanIsNoFinding) {
+  DeviceFunction with =
+      WithCode({{0x130, "", "LDC.64", "R10, c[0x4][R0]", {}}, {0x180, "", "CALL.ABS.NOINC", "R10", {}}});
+  with.id = 7;
+  const std::vector<const DeviceFunction*> functions{&with};
+  SassCounting counting;
+  counting.counts = {{7, 0x130, {{"smsp__sass_inst_executed", 32}}}};
+  EXPECT_EQ(Find(FindProblems(Healthy(), H200(), functions, &counting), "device-printf"), nullptr);
+  counting.counts[0].function_id = 8;
+  EXPECT_NE(Find(FindProblems(Healthy(), H200(), functions, &counting), "device-printf"), nullptr) << "not counted";
+  counting.counts = {{7, 0x180, {{"smsp__sass_inst_executed", 1}}}};
+  EXPECT_NE(Find(FindProblems(Healthy(), H200(), functions, &counting), "device-printf"), nullptr);
+}
+
 TEST(FindingsTest, RulesHaveAStoryAndStableIds) {
   std::set<std::string> ids;
   for (const FindingRule& rule : FindingRules()) {

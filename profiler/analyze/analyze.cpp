@@ -206,7 +206,11 @@ class CaseAnalyzer {
         if (part.empty() && !data_.incorrect()) entry.timeline = CallTimelineOf(data_.pm_samples);
       }
       if (part.empty()) {
-        entry.findings = FindProblems(entry, device_, MeasuredFunctions(recording_, data_.kernel_case->id));
+        const auto counting = std::ranges::find_if(recording_.countings, [&](const SassCounting& each) {
+          return each.case_id == data_.kernel_case->id && each.part.empty();
+        });
+        entry.findings = FindProblems(entry, device_, MeasuredFunctions(recording_, data_.kernel_case->id),
+                                      counting == recording_.countings.end() ? nullptr : &*counting);
       }
       entries.push_back(std::move(entry));
     }

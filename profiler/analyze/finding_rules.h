@@ -24,6 +24,7 @@ struct Subject {
   const ProfileEntry& entry;
   const Device& device;
   std::span<const DeviceFunction* const> functions;
+  const SassCounting* counting;  ///< null: instructions were not counted
 };
 
 /// The phase's or kernel's metric is known and within the limit.

@@ -306,10 +306,25 @@ void LaunchGaps(const Subject& subject, Findings& findings) {
             share));
 }
 
+// Most calls of a release build are the failure paths of assertions.
+bool NeverRan(const SassCounting* counting, std::int64_t function, std::uint32_t offset) {
+  if (counting == nullptr) return false;
+  bool counted = false;
+  for (const SassCount& count : counting->counts) {
+    if (count.function_id != function) continue;
+    counted = true;
+    const auto executed = count.values.find("smsp__sass_inst_executed");
+    if (count.offset == offset && executed != count.values.end() && executed->second > 0) return false;
+  }
+  return counted;
+}
+
 void DevicePrintf(const Subject& subject, Findings& findings) {
   std::vector<MachineCall> calls;
   for (const DeviceFunction* function : subject.functions) {
-    for (MachineCall& call : RuntimeCalls(*function)) calls.push_back(std::move(call));
+    for (MachineCall& call : RuntimeCalls(*function)) {
+      if (!NeverRan(subject.counting, function->id, call.offset)) calls.push_back(std::move(call));
+    }
   }
   if (calls.empty()) return;
   const MachineCall& first = calls.front();
@@ -419,8 +434,8 @@ const std::vector<FindingRule>& FindingRules() {
 }
 
 std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& device,
-                                  std::span<const DeviceFunction* const> functions) {
-  const Subject subject{entry, device, functions};
+                                  std::span<const DeviceFunction* const> functions, const SassCounting* counting) {
+  const Subject subject{entry, device, functions, counting};
   Findings findings;
   for (std::size_t i = 0; i < std::size(kRules); ++i) {
     const std::size_t before = findings.size();

@@ -42,7 +42,7 @@ std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function) {
                 code[j].operands.find("c[0x4]") != std::string::npos;
       break;
     }
-    if (runtime) calls.push_back({std::move(callee), PlaceOf(code[i])});
+    if (runtime) calls.push_back({std::move(callee), PlaceOf(code[i]), code[i].offset});
   }
   return calls;
 }

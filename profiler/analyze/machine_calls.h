@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace fa_profile::analyze {
 struct MachineCall {
   std::string callee;  ///< empty: the recorded instruction does not name it
   std::string where;   ///< "kernel.cu:17", or "offset 0x180" without line information
+  std::uint32_t offset = 0;
 };
 
 /// "kernel.cu:17" of the outermost frame, which is the kernel's own line: the innermost may be in a header of the

@@ -21,9 +21,10 @@ const FindingRule& RequireFinding(std::string_view id);
 /// A kernel that is not correct has only that finding.
 ///
 /// Reads these fields of `entry`: verification, metrics, stalls, launches, occupancy, shape, timing and phases.
-/// `functions`: the machine code of its kernels, for the rules that look at instructions; the pointers stay the
-/// caller's.
+/// `functions`: the machine code of its kernels, for the rules that look at instructions, and `counting` how often it
+/// ran (null: unknown); the pointers stay the caller's.
 std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& device,
-                                  std::span<const DeviceFunction* const> functions = {});
+                                  std::span<const DeviceFunction* const> functions = {},
+                                  const SassCounting* counting = nullptr);
 
 }  // namespace fa_profile::analyze
