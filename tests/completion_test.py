@@ -75,7 +75,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("gate", "hi"), ["history"])
         self.assertEqual(self.bash("gate", "history", ""), ["add", "show"])
         self.assertEqual(self.bash("--ncu"), ["--ncu-set"])
-        self.assertEqual(self.bash("--ncu-set", ""), ["basic", "detailed", "full", "roofline", "phases"])
+        self.assertEqual(self.bash("--ncu-set", ""), ["basic", "detailed", "full", "roofline", "phases", "triage"])
         self.assertTrue({"text", "json", "csv"} <= set(self.bash("report", "--format", "")))
         self.assertEqual(self.bash("report", "--format", "=", "js"), ["json"])  # as bash splits --format=js
         self.assertEqual(self.bash("report", "--explain", "bank"), ["bank-conflicts"])

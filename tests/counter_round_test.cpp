@@ -114,6 +114,52 @@ TEST_F(CounterRoundTest, AsManySmallClassesAsLargeOnesAndNoInstructionsOfTheirs)
   EXPECT_EQ(Launch(kOther), LaunchUse::kProbed) << "small ones take no turn from large ones";
 }
 
+TEST_F(CounterRoundTest, AClassGetsTheFirstMetricsAndThenAll) {
+  program_.gpu.passes_needed = 1;
+  shared_.plan.first_metrics = {"first.sum"};
+  ChooseProbed({kA});
+  EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  EXPECT_EQ(WriteNext(), "nothing") << "more may come";
+  EXPECT_FALSE(instructions_.waits());
+  Choose({kA});
+  EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  EXPECT_EQ(WriteNext(), "");
+  Choose({kA});
+  EXPECT_TRUE(round_.MayChoose());
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "nothing") << "all metrics are better than the first";
+  const std::vector<CounterConfig>& configs = program_.built.recording.configs;
+  ASSERT_EQ(configs.size(), 2U);
+  EXPECT_EQ(configs[0].metrics, std::vector<std::string>{"first.sum"});
+  EXPECT_EQ(configs[1].metrics, std::vector<std::string>{"x.sum"});
+}
+
+TEST_F(CounterRoundTest, TheFirstMetricsStayWhereAllNeedMoreLaunches) {
+  program_.gpu.passes_needed = 1;
+  shared_.plan.first_metrics = {"first.sum"};
+  ChooseProbed({kA});
+  EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  program_.gpu.passes_needed = 6;
+  Choose({kA});
+  for (int pass = 0; pass < 2; ++pass) EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  Tick(kMostTicksWithoutLaunch + 1);
+  (void)Launch(kOther);
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "pass_missing a; ");
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U);
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "nothing") << "a third of all is worth less";
+}
+
+TEST_F(CounterRoundTest, ASmallClassGetsTheFirstMetricsOnly) {
+  program_.gpu.passes_needed = 1;
+  shared_.plan.first_metrics = {"first.sum"};
+  program_.candidates = {{KeyOf(kA), 0.009, 100, 100, 1.0}};
+  round_.Choose(program_.candidates);
+  EXPECT_EQ(Launch(kA), LaunchUse::kProbed);
+  EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  EXPECT_EQ(WriteNext(), "");
+  round_.Choose(program_.candidates);
+  EXPECT_TRUE(round_.MayChoose());
+}
+
 TEST_F(CounterRoundTest, FromChosenToIdleWhenNoneComes) {
   shared_.plan.max_classes = 1;
   Choose({kA});

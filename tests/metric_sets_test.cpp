@@ -25,8 +25,8 @@ bool Includes(const std::set<std::string>& outer, const std::set<std::string>& i
   return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
 }
 
-TEST(MetricSetsTest, HasTheSetsOfNsightComputeAndPhases) {
-  EXPECT_EQ(MetricSetNames(), (Names{"basic", "detailed", "full", "roofline", "phases"}));
+TEST(MetricSetsTest, HasTheSetsOfNsightComputeAndOurs) {
+  EXPECT_EQ(MetricSetNames(), (Names{"basic", "detailed", "full", "roofline", "phases", "triage"}));
   for (const std::string& name : MetricSetNames()) {
     for (const std::string& chip : kChips) {
       const MetricSet set = BuiltinMetricSet(name, chip);

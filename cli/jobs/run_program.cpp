@@ -80,11 +80,19 @@ void HookTorchModules() {
   setenv(kPath, folders.c_str(), /*overwrite=*/1);
 }
 
+// A kernel that is launched too rarely for all passes of the set then has at least those of the set "triage".
+bool IsSpreadOverManyPasses(const ProgramJob& job) {
+  const MetricChoice& wanted = job.metrics;
+  return job.replay == "spread" && job.launches.count == 0 && wanted.names.empty() && wanted.set != "phases" &&
+         wanted.set != "triage";
+}
+
 }  // namespace
 
 int RunProgram(const ProgramJob& job, const Report& report) {
   RequireGpu("profiling a program");
-  const MetricSet set = WantedMetrics(job.metrics, collect::OpenDevice(0));
+  const Device device = collect::OpenDevice(0);
+  const MetricSet set = WantedMetrics(job.metrics, device);
   collect::ReleaseDevice();  // leaves the device to the program alone
   inject::InjectPlan plan = PlanOf(job.metrics, set, job.replay, job.file.command_line);
   plan.replay = job.replay == "kernel"   ? inject::ProgramReplay::kKernel
@@ -105,6 +113,7 @@ int RunProgram(const ProgramJob& job, const Report& report) {
   plan.phases = plan.replay == inject::ProgramReplay::kSpread
                     ? WantsPhases(job.metrics)
                     : plan.replay == inject::ProgramReplay::kNone && job.metrics.phases == "on";
+  if (IsSpreadOverManyPasses(job)) plan.first_metrics = BuiltinMetricSet("triage", device.chip).metrics;
   plan.delay_s = job.time.delay_s;
   plan.duration_s = job.time.duration_s;
   plan.record_all_s = job.time.record_all_s;

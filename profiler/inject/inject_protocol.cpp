@@ -26,6 +26,7 @@ void ForEachField(Plan& plan, const Visit& visit) {
   visit(plan.session.replay_mode);
   visit(plan.session.cache_policy);
   visit(plan.metrics);
+  visit(plan.first_metrics);
   visit(plan.built_in_set);
   visit(plan.output);
   visit(plan.overwrite);

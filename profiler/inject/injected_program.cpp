@@ -25,6 +25,7 @@ namespace {
 collect::CounterPlan CountersOf(const InjectPlan& plan) {
   collect::CounterPlan counters;
   if (plan.replay != ProgramReplay::kNone) counters.metrics = plan.metrics;
+  counters.first_metrics = plan.first_metrics;
   counters.replay = plan.replay == ProgramReplay::kKernel ? collect::Replay::kKernel : collect::Replay::kUser;
   counters.least_share_ratio = plan.least_share_ratio;
   counters.max_classes = plan.max_classes;

@@ -187,16 +187,23 @@ constexpr CatalogueMetric kMetrics[] = {
 
     // Speed of light.
     {"compute_sol_ratio", "compute throughput", "ratio", kHigher, kNoisy,
-     "sm__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol,
-     "Busiest of the SM's compute units against its peak."},
+     "sm__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction | "
+     "TriageCompute.sm__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction",
+     kNcuSol, "Busiest of the SM's compute units against its peak."},
     {"memory_sol_ratio", "memory throughput", "ratio", kNeutral, kNoisy,
-     "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol,
-     "Busiest of the memory units (L1, L2, DRAM) against its peak."},
+     "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction | "
+     "max(max(gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed, "
+     "LTS.TriageCompute.lts__throughput.avg.pct_of_peak_sustained_elapsed) / 100 * range.elapsed_correction, "
+     "SM_A.TriageCompute.l1tex__throughput.avg.pct_of_peak_sustained_active / 100)",
+     kNcuSol, "Busiest of the memory units (L1, L2, DRAM) against its peak."},
     {"l1_sol_ratio", "L1 throughput", "ratio", kNeutral, kNoisy,
-     "l1tex__throughput.avg.pct_of_peak_sustained_active / 100", kNcuSol, "L1/texture unit against its peak."},
+     "l1tex__throughput.avg.pct_of_peak_sustained_active / 100 | "
+     "SM_A.TriageCompute.l1tex__throughput.avg.pct_of_peak_sustained_active / 100",
+     kNcuSol, "L1/texture unit against its peak."},
     {"l2_sol_ratio", "L2 throughput", "ratio", kNeutral, kNoisy,
-     "lts__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol,
-     "L2 slices against their peak."},
+     "lts__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction | "
+     "LTS.TriageCompute.lts__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction",
+     kNcuSol, "L2 slices against their peak."},
     {"dram_sol_ratio", "DRAM throughput", "ratio", kNeutral, kNoisy,
      "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol,
      "Device memory against its peak."},

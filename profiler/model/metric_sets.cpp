@@ -33,6 +33,7 @@ constexpr std::array kSets = {
     SetRow{"full", 'f', "everything: memory tables, schedulers, warp states, instructions, all rooflines, samples"},
     SetRow{"roofline", 'r', "what the rooflines of all precisions need"},
     SetRow{"phases", 0, "tensor use, occupancy, shared-memory wavefronts and stalls in a single pass"},
+    SetRow{"triage", 0, "set phases and what limits a kernel: throughput of SM, L1, L2 and DRAM, in two passes"},
 };
 
 // A set of one pass: counters were added in the order of their worth to a fused kernel's phases, each kept if CUPTI
@@ -99,6 +100,15 @@ constexpr std::array kPhasesAd104 = {
     "dram__bytes_write.sum",
 };
 
+// On GH100 and GB100 a second pass for the throughput of each unit; L2 and DRAM cost none. Elsewhere their counters
+// would take five passes and more.
+constexpr std::array kThroughputGh100 = {
+    "TriageCompute.sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "SM_A.TriageCompute.l1tex__throughput.avg.pct_of_peak_sustained_active",
+    "LTS.TriageCompute.lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+};
+
 struct Omission {
   std::string_view pattern;  // for a whole name; "*" stands for anything and may be at its start or end
   std::string_view reason;
@@ -162,6 +172,14 @@ std::vector<std::string> PhasesMetrics(Column column) {
   }
 }
 
+std::vector<std::string> TriageMetrics(Column column) {
+  std::vector<std::string> metrics = PhasesMetrics(column);
+  if (column == kGh100 || column == kGb100) {
+    metrics.insert(metrics.end(), kThroughputGh100.begin(), kThroughputGh100.end());
+  }
+  return metrics;
+}
+
 }  // namespace
 
 std::vector<std::string> MetricSetNames() {
@@ -183,7 +201,7 @@ MetricSet BuiltinMetricSet(std::string_view name, std::string_view chip) {
   const Column column = ColumnOf(chip);
   MetricSet set{std::string(row->name), std::string(row->description), {}, {}};
   if (row->letter == 0) {
-    set.metrics = PhasesMetrics(column);
+    set.metrics = name == "triage" ? TriageMetrics(column) : PhasesMetrics(column);
   } else {
     for (const Row& entry : kSetTable) {
       if (entry.holders[column].find(row->letter) == std::string_view::npos) continue;

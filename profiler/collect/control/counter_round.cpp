@@ -31,6 +31,12 @@ bool CounterRound::Wants(const std::string& key) {
   return !IsCollective(key) && program_.filter.Wants(key);
 }
 
+CounterRound::Depth CounterRound::DepthOf(const std::string& key) const {
+  const auto known = classes_.find(key);
+  const bool has_first = known != classes_.end() && known->second.has_first;
+  return program_.plan.first_metrics.empty() || has_first ? kAll : kFirst;
+}
+
 void CounterRound::Choose(std::span<const LaunchCandidate> candidates) {
   double share_before = 0.0;
   for (const LaunchCandidate& candidate : candidates) {
@@ -42,6 +48,9 @@ void CounterRound::Choose(std::span<const LaunchCandidate> candidates) {
     share_before += candidate.share_ratio;
     // A class that does not come now may not come again.
     if (taken_[size] >= program_.plan.max_classes || candidate.recent < 2 || !Wants(candidate.name)) continue;
+    const Depth depth = DepthOf(candidate.name);
+    if (chosen_.empty()) depth_ = depth;
+    if (depth != depth_) continue;
     Class& chosen = classes_[candidate.name];
     chosen.turn = Class::Turn::kTaken;
     chosen.size = size;
@@ -152,7 +161,7 @@ LaunchUse CounterRound::BeginReplay(const LaunchCall& call, const std::string& k
   if (call.symbol == nullptr || !Wants(key)) return LaunchUse::kNone;
   if (!OpenProfiler()) return LaunchUse::kNone;
   classes_[key].turn = Class::Turn::kTaken;
-  session_->StartKernelRanges(*profiler_, 1);
+  sessions_[depth_]->StartKernelRanges(*profiler_, 1);
   under_way_ = {Step::kReplay, key};
   under_way_.launch.kernel_name = call.symbol;
   under_way_.launch.grid = call.grid;
@@ -167,12 +176,12 @@ bool CounterRound::OpenPasses() {
   if (!OpenProfiler()) return false;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < chosen_.size(); ++i) names.push_back("class " + std::to_string(i));
-  passes_.emplace(session_->plan(), *profiler_, std::move(names), kPatienceLaunches);
+  passes_.emplace(sessions_[depth_]->plan(), *profiler_, std::move(names), kPatienceLaunches);
   round_ = Round::kTaking;
   return true;
 }
 
-// The plan is made once, before any launch is measured.
+// Each plan is made once, before any launch is measured with it.
 bool CounterRound::OpenProfiler() {
   ProgramApi& api = program_.api;
   if (!program_.idle.Wait()) return false;
@@ -181,7 +190,9 @@ bool CounterRound::OpenProfiler() {
   program_.trace.Stop();
   try {
     api.PauseSampling();  // only one user of the hardware's counters at a time
-    if (!session_) session_.emplace(api.TakeCounters(), program_.plan.metrics);
+    if (std::optional<CounterSession>& session = sessions_[depth_]; !session) {
+      session.emplace(api.TakeCounters(), depth_ == kFirst ? program_.plan.first_metrics : program_.plan.metrics);
+    }
     api.BeginMeasuring();
     profiler_ = api.TakeCounters().gpu.OpenRangeProfiler();
   } catch (...) {
@@ -234,15 +245,15 @@ void CounterRound::EndRound() {
 
 void CounterRound::TakeImage() {
   Measured measured{profiler_->Decode(), {}, {}, {}};
+  measured.depth = depth_;
   Measured partial;
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
     const int passes = passes_->passes_of(i);
     Class& of_range = classes_[chosen_[i]];
-    const bool early = round_ == Round::kExpired && passes < session_->plan().passes;
-    const bool again = passes == 0 || (early && ++of_range.left_early < kMostEarlyEnds);  // it may run longer next time
+    const bool again = IsMeasuredAgain(of_range, passes);
     if (again) Reopen(of_range);
     if (passes == 0) continue;
-    const bool best = IsBest(chosen_[i], passes);
+    const bool best = IsBest(chosen_[i], depth_, passes);
     measured.keys.push_back(chosen_[i]);
     measured.names.push_back(passes_->wanted()[i]);
     measured.passes.push_back(best && !again ? passes : 0);
@@ -255,19 +266,36 @@ void CounterRound::TakeImage() {
   profiler_.reset();  // another profiler may have the counters
   chosen_.clear();
   round_ = Round::kIdle;
-  if (HasPasses(partial)) partial_.push_back({measured.data, measured.keys, measured.names, std::move(partial.passes)});
+  if (HasPasses(partial)) {
+    partial_.push_back({measured.data, measured.keys, measured.names, std::move(partial.passes), {}, depth_});
+  }
   if (HasPasses(measured)) measured_.push_back(std::move(measured));
+}
+
+bool CounterRound::IsMeasuredAgain(Class& measured, int passes) {
+  if (passes == 0) return true;
+  const bool early = round_ == Round::kExpired && passes < sessions_[depth_]->plan().passes;
+  if (early && ++measured.left_early < kMostEarlyEnds) return true;  // it may run longer next time
+  if (depth_ == kAll) return false;
+  measured.has_first = true;
+  measured.left_early = 0;
+  return measured.size == kLarge;
 }
 
 bool CounterRound::HasPasses(const Measured& measured) {
   return std::ranges::any_of(measured.passes, [](int passes) { return passes > 0; });
 }
 
-bool CounterRound::IsBest(const std::string& key, int passes) {
+double CounterRound::ShareOf(Depth depth, int passes) const {
+  constexpr double kWorthOfFirst = 0.5;  // what limits the kernel is known
+  return static_cast<double>(passes) / sessions_[depth]->plan().passes * (depth == kFirst ? kWorthOfFirst : 1.0);
+}
+
+bool CounterRound::IsBest(const std::string& key, Depth depth, int passes) {
   for (Measured& partial : partial_) {
     for (std::size_t i = 0; i < partial.keys.size(); ++i) {
       if (partial.keys[i] != key) continue;
-      if (partial.passes[i] > passes) return false;
+      if (ShareOf(partial.depth, partial.passes[i]) > ShareOf(depth, passes)) return false;
       partial.passes[i] = 0;
     }
   }
@@ -280,6 +308,7 @@ void CounterRound::KeepPartial() {
     for (std::size_t i = 0; i < partial.keys.size(); ++i) {
       if (partial.passes[i] > 0) classes_[partial.keys[i]].turn = Class::Turn::kTaken;
     }
+    partial.ended_early = true;
     measured_.push_back(std::move(partial));
   }
   partial_.clear();
@@ -324,10 +353,14 @@ std::vector<DataLoss> CounterRound::Write(Measured measured) {
     ranges.push_back({program_.classes.CaseOf(measured.keys[i], measured.launch ? &*measured.launch : nullptr), "",
                       i < measured.names.size() ? measured.names[i] : std::string()});
   }
-  session_->Write(std::move(measured.data), ranges, /*keep_image=*/true);
-  const int passes = session_->plan().passes;
+  sessions_[measured.depth]->Write(std::move(measured.data), ranges, /*keep_image=*/true);
+  const int passes = sessions_[measured.depth]->plan().passes;
   std::vector<DataLoss> losses;
   for (std::size_t i = 0; i < measured.passes.size(); ++i) {
+    if (measured.depth == kFirst && measured.ended_early && measured.passes[i] > 0) {
+      losses.push_back({"pass_missing", SymbolOf(measured.keys[i]),
+                        "it was launched too rarely for the set; it has the metrics of the set 'triage'", 1});
+    }
     if (measured.passes[i] >= passes || measured.passes[i] == 0) continue;
     losses.push_back({"pass_missing", SymbolOf(measured.keys[i]),
                       "it was launched in " + std::to_string(measured.passes[i]) + " of " + std::to_string(passes) +

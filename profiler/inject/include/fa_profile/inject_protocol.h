@@ -21,16 +21,17 @@ inline constexpr double kRecordAlways = 1e9;
 /// What fa-profile tells the library that it injects into a program and into that program's children.
 struct InjectPlan {
   Session session;
-  std::vector<std::string> metrics;  ///< CUPTI names
-  std::string built_in_set;          ///< the set they belong to; empty: none
-  std::string output;                ///< recording to write; %p, %h and %q{NAME} as in ExpandOutput()
-  bool overwrite = false;            ///< replace an existing one
-  std::string kernel_pattern;        ///< regular expression for the kernels whose counters are measured; empty: all
-  std::string nvtx_pattern;          ///< only launches inside these NVTX ranges get counters; empty: all launches
-  std::int64_t launch_skip = 0;      ///< matching launches to skip before the first measured one
-  std::int64_t launch_count = 0;     ///< stop after this many measured launches; 0: no limit
-  bool from_start = true;            ///< false: only between the program's calls of cuProfilerStart and cuProfilerStop
-  int max_classes = 0;               ///< launch classes whose counters are measured
+  std::vector<std::string> metrics;        ///< CUPTI names
+  std::vector<std::string> first_metrics;  ///< as in CounterPlan
+  std::string built_in_set;                ///< the set they belong to; empty: none
+  std::string output;                      ///< recording to write; %p, %h and %q{NAME} as in ExpandOutput()
+  bool overwrite = false;                  ///< replace an existing one
+  std::string kernel_pattern;     ///< regular expression for the kernels whose counters are measured; empty: all
+  std::string nvtx_pattern;       ///< only launches inside these NVTX ranges get counters; empty: all launches
+  std::int64_t launch_skip = 0;   ///< matching launches to skip before the first measured one
+  std::int64_t launch_count = 0;  ///< stop after this many measured launches; 0: no limit
+  bool from_start = true;         ///< false: only between the program's calls of cuProfilerStart and cuProfilerStop
+  int max_classes = 0;            ///< launch classes whose counters are measured
   ProgramReplay replay = ProgramReplay::kSpread;
   double least_share_ratio = 0.01;  ///< share of kernel time a class needs for kSpread to measure it
   bool phases = false;              ///< sample where in their code kernels spend their time; with kSpread or kNone

@@ -18,7 +18,8 @@
 
 namespace fa_profile::collect {
 
-/// Measures the counters of up to 24 launch classes at a time. Our own thread chooses them, the threads that launch
+/// Measures the counters of up to 24 launch classes at a time: first those that say what limits them, then, of large
+/// classes, all. Our own thread chooses them, the threads that launch
 /// take the passes, our own thread writes. All calls under the gate's lock, but for Write().
 ///
 ///     kIdle ── Choose() ──> kChosen ── Begin(): GPU idle ──> kTaking ── Tick(): 10 without a range ──> kExpired
@@ -46,6 +47,8 @@ class CounterRound {
   void Choose(std::span<const LaunchCandidate> candidates);
   /// Ten times a second.
   void Tick();
+  /// Which metrics of the plan: a class gets the first ones, which few launches have, before it gets all.
+  enum Depth { kFirst, kAll };
   /// The contents of one measured image.
   struct Measured {
     CounterData data;
@@ -53,6 +56,8 @@ class CounterRound {
     std::vector<std::string> names;  ///< names of the ranges; empty: CUPTI named them
     std::vector<int> passes;         ///< passes taken of each; empty: all; 0: its range is not written
     std::optional<Launch> launch{};  ///< the launch that CUPTI replayed
+    Depth depth = kAll;
+    bool ended_early = false;  ///< no more is known of these classes
   };
   /// The next image to write; none: nothing is left, or the first record of its class may still come. `at_end`: nothing
   /// more will come.
@@ -78,7 +83,7 @@ class CounterRound {
   /// Passes are being taken.
   bool taking() const { return passes_.has_value(); }
   /// CUPTI's plan exists: from here on, checking launches takes time.
-  bool planned() const { return session_.has_value(); }
+  bool planned() const { return sessions_[kFirst] || sessions_[kAll]; }
   /// Ends the current pass and keeps what it collected. With the GPU idle, between two launches. A failure is a loss.
   void CutShort();
   /// Closes everything that is open, for good. What was measured before may be written.
@@ -114,10 +119,12 @@ class CounterRound {
     double mean_ns = 0.0;           // of one launch; 0: unknown
     std::optional<Place> place{};   // where it is measured
     std::optional<Place> probed{};  // where `ends` was determined
+    bool has_first = false;         // the plan's first metrics
     int left_early = 0;             // rounds that ended with few of its passes
   };
 
   bool Wants(const std::string& key);
+  Depth DepthOf(const std::string& key) const;
   void Reopen(Class& left);
   LaunchUse BeginProbe(const LaunchCall& call, const std::string& key);
   LaunchUse BeginPass(const LaunchCall& call, const std::string& key, bool may_be_measured);
@@ -131,18 +138,22 @@ class CounterRound {
   void TakeImage();
   static bool HasPasses(const Measured& measured);
   // False: partial_ has more passes of the class. Otherwise those are dropped.
-  bool IsBest(const std::string& key, int passes);
+  bool IsBest(const std::string& key, Depth depth, int passes);
+  // How much of all that is wanted these passes have.
+  double ShareOf(Depth depth, int passes) const;
+  bool IsMeasuredAgain(Class& measured, int passes);
   void KeepPartial();
 
   MeasuredProgram& program_;
   InstructionRound& instructions_;
   Round round_ = Round::kIdle;
   UnderWay under_way_;
-  std::map<std::string, Class> classes_;  // by key
-  std::array<int, 2> taken_{};            // classes by size: chosen now, or measured
-  std::vector<std::string> chosen_;       // keys of this round, in the order of its ranges
-  int ticks_ = 0;                         // since the last range
-  std::optional<CounterSession> session_;
+  std::map<std::string, Class> classes_;                   // by key
+  std::array<int, 2> taken_{};                             // classes by size: chosen now, or measured
+  std::vector<std::string> chosen_;                        // keys of this round, in the order of its ranges
+  int ticks_ = 0;                                          // since the last range
+  Depth depth_ = kAll;                                     // of this round
+  std::array<std::optional<CounterSession>, 2> sessions_;  // by depth
   std::unique_ptr<RangeProfiler> profiler_;
   std::optional<SpreadSession> passes_;
   std::deque<Measured> measured_;

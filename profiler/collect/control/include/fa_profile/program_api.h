@@ -24,6 +24,8 @@ struct CounterPlan {
   int max_classes = 0;              ///< launch classes whose counters are measured
   bool counts_launches = false;     ///< all launches are counted, because only a sample of them is recorded
   bool counts_instructions = false;
+  /// CUPTI names, measured before `metrics` and, of classes below `least_share_ratio`, alone; with kUser. May be empty.
+  std::vector<std::string> first_metrics{};
 };
 
 /// CUPTI, CUDA and the process. On the thread that launches, unless a function says otherwise; one thread at a time.
