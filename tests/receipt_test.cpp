@@ -232,6 +232,18 @@ TEST_F(CheckReceiptTest, WithoutAGpuTheHashesAreCheckedAndTheRestIsNamed) {
       << printed_;
 }
 
+TEST_F(CheckReceiptTest, AFileThatChangesDuringTheRunIsAnError) {
+  const std::vector<std::string> tensors{"x=" + (folder_ / "x.npy").string()};
+  const Receipt before = FilesOf(folder_ / "ln.so", tensors);
+  RequireUnchanged(before, FilesOf(folder_ / "ln.so", tensors));
+  for (const char* const file : {"ln.so", "x.npy"}) {
+    const std::string bytes = ReadFile(folder_ / file);
+    std::ofstream(folder_ / file) << "other";
+    EXPECT_THROW(RequireUnchanged(before, FilesOf(folder_ / "ln.so", tensors)), Error) << file;
+    std::ofstream(folder_ / file) << bytes;
+  }
+}
+
 TEST_F(CheckReceiptTest, OfAKernelInPythonTheFileAndWhatItImportsAreChecked) {
   if (WhyNoGpu().empty()) GTEST_SKIP() << "there is a GPU";
   std::ofstream(folder_ / "mine.py") << "import helper";

@@ -46,8 +46,10 @@ ReceiptCheck CheckReceipt(const ReceiptJob& job) {
   const bool in_python = job.library.empty();
   std::vector<std::string> sources;
   for (const auto& [path, ignored] : given.sources) sources.push_back(path);
-  Receipt now =
-      NewReceipt(in_python ? FilesOfPython(job.python.kernel, sources) : FilesOf(job.library, job.tensor_files));
+  const auto read_files = [&] {
+    return in_python ? FilesOfPython(job.python.kernel, sources) : FilesOf(job.library, job.tensor_files);
+  };
+  Receipt now = NewReceipt(read_files());
   fmt::print("receipt of {}, {}, {}\n", Printable(given.library), Printable(given.date), Printable(given.gpu_name));
   const std::vector<ReceiptLine> files = CompareFiles(given, now);
   Print(files);
@@ -58,6 +60,7 @@ ReceiptCheck CheckReceipt(const ReceiptJob& job) {
     return Conclude(ReceiptCheck::kNotChecked, "the files agree; verdict, time and counters need a GPU: " + why);
   }
   in_python ? MeasurePythonReceipt(job, given, now) : MeasureReceipt(job, given, now);
+  RequireUnchanged(now, read_files());
   const std::vector<ReceiptLine> cases = CompareCases(given, now);
   Print(cases);
   if (Differs(cases)) return Conclude(ReceiptCheck::kDiffers, "measured again, it is not what the receipt says");

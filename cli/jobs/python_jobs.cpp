@@ -97,11 +97,7 @@ Correctness VerifyPythonKernel(const VerifyPythonJob& job) {
   if (!judged) throw Error("a receipt needs a GPU: " + WhyNoGpu(), "run it on a machine with an NVIDIA GPU");
   Receipt receipt = NewReceipt(FilesOfPython(job.python.kernel, description.sources));
   const VerifyCounts counts = JudgePythonCases(job, cases, &receipt);
-  const Receipt now = FilesOfPython(job.python.kernel, description.sources);
-  if (now.library_sha256 != receipt.library_sha256 || now.sources != receipt.sources) {
-    throw Error(job.python.kernel + " or a file that it imports changed while it was judged",
-                "change nothing during a run");
-  }
+  RequireUnchanged(receipt, FilesOfPython(job.python.kernel, description.sources));
   WriteWholeFile(job.receipt, ToJson(receipt));
   return Conclude(counts);
 }

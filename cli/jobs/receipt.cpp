@@ -222,6 +222,14 @@ Receipt FilesOf(const std::string& library, const std::vector<std::string>& tens
   return receipt;
 }
 
+void RequireUnchanged(const Receipt& before, const Receipt& now) {
+  if (now.library_sha256 == before.library_sha256 && now.tensors == before.tensors && now.sources == before.sources) {
+    return;
+  }
+  throw Error(before.library + ", a source or a tensor's file changed while it was judged",
+              "change nothing during a run");
+}
+
 void RequireReceipt(const Judging& judging, const std::string& receipt, const std::vector<std::string>& inputs) {
   CheckReportFiles({{"--receipt", receipt}}, inputs);
   if (!judging.timing) throw Error("--receipt also records the time", "leave out --no-timing");

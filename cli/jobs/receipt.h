@@ -37,6 +37,9 @@ Receipt FilesOf(const std::string& library, const std::vector<std::string>& tens
 /// The same for a Python kernel, FILE.py:FUNCTION. `sources`: files that it imports, from its folder; missing ones are
 /// left out.
 Receipt FilesOfPython(const std::string& kernel, const std::vector<std::string>& sources);
+/// `before`: hashed before any code of the library ran, which may have replaced files. Throws Error: `now` is of
+/// others.
+void RequireUnchanged(const Receipt& before, const Receipt& now);
 /// With this tool and the date.
 Receipt NewReceipt(Receipt files);
 
