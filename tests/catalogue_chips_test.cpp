@@ -55,16 +55,17 @@ TEST(CatalogueChipsTest, AllInputsOfAChipShareThePassesOfTheFullSet) {
   EXPECT_LE(plan.passes, 34) << "the passes of the set `full`";
 }
 
-TEST(CatalogueChipsTest, TheSinglePassCountersSufficeForTensorOccupancySharedMemoryAndStalls) {
+TEST(CatalogueChipsTest, TheSampledCountersSufficeForTensorOccupancySharedMemoryStallsAndLimits) {
   std::vector<std::string> triage;
   for (std::string& name : CatalogueInputs()) {
     if (name.find("TriageCompute") != std::string::npos) triage.push_back(std::move(name));
   }
-  EXPECT_EQ(PlanMetrics("GH100", triage).passes, 1);
+  EXPECT_EQ(PlanMetrics("GH100", triage).passes, 2);
   for (const char* chip : {"GH100", "GB100"}) {
     const Names lacked = RowsLackedBy(chip, true);
     for (const char* id : {"tensor_core_utilization_ratio", "achieved_occupancy_ratio", "shared_wavefronts",
-                           "stall_long_scoreboard_ratio", "stall_short_scoreboard_ratio", "instructions_per_cycle"}) {
+                           "stall_long_scoreboard_ratio", "stall_short_scoreboard_ratio", "instructions_per_cycle",
+                           "compute_sol_ratio", "l1_sol_ratio", "l2_sol_ratio"}) {
       EXPECT_FALSE(lacked.contains(id)) << chip << ": " << id;
     }
   }
