@@ -21,6 +21,13 @@ TEST(LineIdsTest, NamesCannotImitateOtherIds) {
   EXPECT_EQ(ids.Next({"kernel", "100 %", "a#2\n\x7f"}), "kernel/100 %25/a%232%0A%7F");
 }
 
+TEST(LineIdsTest, BytesThatAreNotUtf8StayDifferent) {
+  LineIds ids;
+  EXPECT_EQ(ids.Next({"kernel", "a\xff"}), "kernel/a%FF");
+  EXPECT_EQ(ids.Next({"kernel", "a\xfe\xc3\xa4"}), "kernel/a%FE\xc3\xa4");
+  EXPECT_EQ(ids.Next({"kernel", std::string_view("\0", 1)}), "kernel/%00");
+}
+
 TEST(LineIdsTest, RepeatedIdsAreNumbered) {
   LineIds ids;
   EXPECT_EQ(ids.Next({"wait", "k"}), "wait/k");

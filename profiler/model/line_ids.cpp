@@ -1,6 +1,10 @@
 #include "fa_profile/line_ids.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "fa_profile/text.h"
+#include "fa_profile/utf8.h"
 
 namespace fa_profile {
 namespace {
@@ -18,13 +22,17 @@ void AppendPart(std::string& id, std::string_view part) {
     id += '-';
     return;
   }
-  for (const char c : part) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F || c == '%' || c == '/' || c == '#' || part == "-") {
-      AppendEncoded(id, c);
+  for (std::string_view rest = part; !rest.empty();) {
+    const Utf8Character character = DecodeUtf8(rest);
+    const std::size_t bytes = std::max<std::size_t>(character.bytes, 1);  // 0: not UTF-8
+    const bool is_plain = character.bytes > 0 && character.code_point >= 0x20 && character.code_point != 0x7F &&
+                          std::string_view("%/#").find(rest.front()) == std::string_view::npos && part != "-";
+    if (is_plain) {
+      id += rest.substr(0, bytes);
     } else {
-      id += c;
+      AppendEncoded(id, rest.front());
     }
+    rest.remove_prefix(bytes);
   }
 }
 

@@ -14,8 +14,9 @@ inline constexpr int kJsonLinesVersion = 1;  ///< of every line
 /// They are made of names only, so they are the same in each run, whatever was measured.
 class LineIds {
  public:
-  /// The parts joined by '/'. An empty part is "-". In a part '%', '/', '#', control characters and a lone "-" are
-  /// percent-encoded, as in a URL. Repeated ids get "#2", "#3" and so on, in the order of the calls.
+  /// The parts joined by '/'. An empty part is "-". In a part '%', '/', '#', control characters, bytes that are not
+  /// UTF-8 and a lone "-" are percent-encoded, as in a URL. Repeated ids get "#2", "#3" and so on, in the order of the
+  /// calls.
   std::string Next(const std::vector<std::string_view>& parts);
 
  private:
