@@ -36,8 +36,8 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVE_CASES = 100  # that one server sees before a fresh one with a fresh state
-COMMANDS = ["report text", "report json", "report csv", "report html", "perfetto", "folded", "speedscope", "instructions",
-            "source", "compare", "diff", "textfile", "push", "gate", "lint", "serve"]
+COMMANDS = ["report text", "report json", "report jsonl", "report csv", "report html", "perfetto", "folded", "speedscope",
+            "instructions", "source", "compare", "diff", "textfile", "push", "gate", "lint", "serve"]
 
 NUMBERS = [0, -1, 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1, -(2**63), 1e308, -1e308, 1e300, 5e-324, -5e-324, -0.0, 0.5]
 NUMBERS += [1e19, -1e19, float("inf"), float("-inf")]
@@ -433,6 +433,10 @@ def wrong_json(data):
     return []
 
 
+def wrong_json_lines(data):
+    return [wrong for line in data.splitlines() for wrong in wrong_json(line)]
+
+
 def wrong_csv(data):
     csv.field_size_limit(sys.maxsize)
     wrong = wrong_text(data.replace(b"\r\n", b"\n"), "the CSV")
@@ -487,6 +491,7 @@ class Commands:
         arguments, codes, wrong_output = {
             "report text": (["report", "--details", path], (0, 2), lambda out: wrong_text(out, "the report")),
             "report json": (["report", "--format", "json", path], (0, 2), wrong_json),
+            "report jsonl": (["report", "--format", "jsonl", path], (0, 2), wrong_json_lines),
             "report csv": (["report", "--format", "csv", path], (0, 2), wrong_csv),
             "perfetto": (["report", "--format", "perfetto", path], (0, 2), lambda _: []),
             "folded": (["report", "--format", "folded", path], (0, 2), lambda out: wrong_text(out, "the stacks")),

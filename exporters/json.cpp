@@ -528,11 +528,14 @@ nlohmann::ordered_json JsonOf(const PhaseInference& inference) {
 
 nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls) { return ToArray(stalls); }
 
-static std::string JsonText(const Json& json) {
-  return EscapeUnsafe(json.dump(2, ' ', false, Json::error_handler_t::replace));
+/// `indent`: -1 for one line.
+static std::string JsonText(const Json& json, int indent = 2) {
+  return EscapeUnsafe(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 void WriteJsonDocument(std::ostream& out, const nlohmann::ordered_json& document) { out << JsonText(document) << '\n'; }
+
+void WriteJsonLine(std::ostream& out, const nlohmann::ordered_json& document) { out << JsonText(document, -1) << '\n'; }
 
 void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOptions&) {
   const auto by_id = [](std::span<const CatalogueMetric> catalogue) {

@@ -28,5 +28,7 @@ nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls);
 
 /// A recording may contain strings that are not UTF-8; the file is still JSON.
 void WriteJsonDocument(std::ostream& out, const nlohmann::ordered_json& document);
+/// The same, on one line.
+void WriteJsonLine(std::ostream& out, const nlohmann::ordered_json& document);
 
 }  // namespace fa_profile::exporters

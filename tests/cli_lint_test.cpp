@@ -322,7 +322,8 @@ TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
   ExpectRefused(lint_ + " --arch volta", "no code for volta", "choose one of them with --arch");
   ExpectRefused(lint_ + " --kernel spils", "no kernel matches 'spils'; did you mean spills", "the kernels are clean");
   ExpectRefused(lint_ + " --kernel '('", "not a regular expression", "RE2");
-  ExpectRefused(lint_ + " --format html", "--format must be text, json or csv, not 'html'", "text, json or csv");
+  ExpectRefused(lint_ + " --format html", "--format must be text, json, jsonl or csv, not 'html'",
+                "text, json, jsonl or csv");
   ExpectRefused(lint_ + " --threads 0", "--threads", "Threads per block");
   ExpectRefused(lint_, "FA_PROFILE_NVDISASM is /nowhere", "to the path of nvdisasm", "FA_PROFILE_NVDISASM=/nowhere");
   if (!std::filesystem::exists("/usr/local/cuda/bin/nvdisasm")) {  // which is always found

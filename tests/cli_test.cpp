@@ -70,7 +70,7 @@ TEST_F(CliTest, DetailsAndOneKernelAtOneShapeAreShownWhole) {
   EXPECT_NE(Run("--details --kernel serial_softmax").out.find("  phase          time%"), std::string::npos);
   ExpectRefused(one + " --details --summary", "--details excludes --summary", "");
   ExpectRefused("--details --format json", "--details has no effect with --format json", "leave");
-  for (const char* const format : {"json", "csv", "html", "perfetto"}) {
+  for (const char* const format : {"json", "jsonl", "csv", "html", "perfetto"}) {
     const std::string what = std::string("--details has no effect with --format ") + format;
     ExpectRefused(one + " --details --format " + format, what, "leave");
   }
@@ -367,15 +367,15 @@ TEST_F(CliTest, BarsAreForTerminalsThatShowThemOrWhereAskedFor) {
 
 TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
   ExpectRefused("report --format jsno " + bundled_, "not 'jsno'; did you mean json",
-                "text, json, csv, html, perfetto, folded or speedscope");
-  ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "--format must be text, json or html, not 'csv'",
-                "text, json or html");
+                "text, json, jsonl, csv, html, perfetto, folded or speedscope");
+  ExpectRefused("diff --format csv " + bundled_ + " " + bundled_,
+                "--format must be text, json, jsonl or html, not 'csv'", "text, json, jsonl or html");
   ExpectRefused("selftest --format csv", "--format must be text or json, not 'csv'", "text or json");
-  ExpectRefused("gate --format csv", "--format must be text or json, not 'csv'", "text or json");
-  ExpectRefused("--format xml", "--format must be text, json, csv or html, not 'xml'", "html");
+  ExpectRefused("gate --format csv", "--format must be text, json or jsonl, not 'csv'", "text, json or jsonl");
+  ExpectRefused("--format xml", "--format must be text, json, jsonl, csv or html, not 'xml'", "html");
   EXPECT_NE(Run("report --help").out.find("perfetto, folded or"), std::string::npos);
-  EXPECT_NE(Run("lint --help").out.find("text, json or csv"), std::string::npos);
-  EXPECT_NE(Run("diff --help").out.find("text, json or html"), std::string::npos);
+  EXPECT_NE(Run("lint --help").out.find("text, json, jsonl or csv"), std::string::npos);
+  EXPECT_NE(Run("diff --help").out.find("text, json, jsonl or html"), std::string::npos);
   EXPECT_EQ(Run("diff --format JSON " + bundled_ + " " + bundled_).exit_code, 0);
 }
 

@@ -76,8 +76,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("gate", "history", ""), ["add", "show"])
         self.assertEqual(self.bash("--ncu"), ["--ncu-set"])
         self.assertEqual(self.bash("--ncu-set", ""), ["basic", "detailed", "full", "roofline", "phases", "triage"])
-        self.assertTrue({"text", "json", "csv"} <= set(self.bash("report", "--format", "")))
-        self.assertEqual(self.bash("report", "--format", "=", "js"), ["json"])  # as bash splits --format=js
+        self.assertTrue({"text", "json", "jsonl", "csv"} <= set(self.bash("report", "--format", "")))
+        self.assertEqual(self.bash("report", "--format", "=", "js"), ["json", "jsonl"])  # as bash splits --format=js
         self.assertEqual(self.bash("report", "--explain", "bank"), ["bank-conflicts"])
         self.assertEqual(self.bash("report", ""), ["sub", "a.fap", "b c.fap", "run.fap.part"])
         self.assertEqual(self.bash("report", "a.fap", "b"), ["b c.fap"])
@@ -113,8 +113,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.fish("gate history "), ["add", "show"])
         self.assertEqual(self.fish("--ncu"), ["--ncu-set"])
         self.assertEqual(self.fish("--ncu-set f"), ["full"])
-        self.assertEqual(self.fish("report --format js"), ["json"])
-        self.assertEqual(self.fish("report --format=js"), ["--format=json"])
+        self.assertEqual(self.fish("report --format js"), ["json", "jsonl"])
+        self.assertEqual(self.fish("report --format=js"), ["--format=json", "--format=jsonl"])
         self.assertEqual(self.fish("report a"), ["a.fap"])
         self.assertEqual(self.fish("serve --spool s"), ["sub/"])
         self.assertEqual(self.fish("gate --baselines report --str"), ["--strict"])  # a value that is a command's name

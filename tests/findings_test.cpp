@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/metric_catalogue.h"
 #include "findings_fixture.h"
 
 namespace fa_profile::analyze::findings_test {
@@ -197,6 +198,19 @@ TEST(FindingsTest, EachRuleFiresOnItsKernelAndNotOnAlmostTheSameOne) {
   }
 }
 
+TEST(FindingsTest, MetricsThatEvidenceQuotesAreInACatalogue) {
+  for (const Row& row : Table()) {
+    SCOPED_TRACE(row.id);
+    const std::vector<Finding> findings = Found(row.fires);
+    const Finding* const finding = Find(findings, row.id);
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(finding->metrics.empty(), finding->id == "not-correct");
+    for (const std::string& id : finding->metrics) {
+      EXPECT_TRUE(FindMetric(id) != nullptr || FindPhaseMetric(id) != nullptr) << id;
+    }
+  }
+}
+
 TEST(FindingsTest, UnknownCodeGetsNoAdvice) {
   const auto change = [](const char* phase) {
     return [phase](ProfileEntry& e) {
@@ -380,6 +394,7 @@ TEST(FindingsTest, ADevicePrintfIsFoundAsACallToAnExternal) {
   const Finding* const finding = Find(findings, "device-printf");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->evidence, "1 call into the device runtime (printf, assert or malloc), the first at kernel.cu:17");
+  EXPECT_EQ(finding->place, "kernel.cu:17");
   const std::vector<const DeviceFunction*> others{&without};
   EXPECT_EQ(Find(FindProblems(Healthy(), H200(), others), "device-printf"), nullptr);
 }

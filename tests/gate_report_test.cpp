@@ -37,13 +37,10 @@ std::size_t Count(const std::string& text, const std::string& part) {
 
 /// Every report of a result, by format.
 std::map<std::string, std::string> Reports(const GateResult& result, const std::string& rate = kRate) {
-  return {{"text", GateText(result)},
-          {"markdown", GateMarkdown(result, rate)},
-          {"sarif", GateSarif(result)},
-          {"annotations", GateAnnotations(result)},
-          {"junit", GateJunit(result)},
-          {"json", GateJson(result)},
-          {"prom", prom::GateTextfile(GateStateOf(result))}};
+  return {{"text", GateText(result)},       {"markdown", GateMarkdown(result, rate)},
+          {"sarif", GateSarif(result)},     {"annotations", GateAnnotations(result)},
+          {"junit", GateJunit(result)},     {"json", GateJson(result)},
+          {"jsonl", GateJsonLines(result)}, {"prom", prom::GateTextfile(GateStateOf(result))}};
 }
 
 /// Texts in every field, unchanged and after a word.

@@ -202,6 +202,8 @@ class TablesTest(unittest.TestCase):
         self.assertLess(len(str(ladder()).splitlines()), 15)
         self.assertIn(ladder().device["name"], str(ladder()))
         json.loads(ladder().report("json"))
+        for line in ladder().report("jsonl").splitlines():
+            json.loads(line)
         with self.assertRaisesRegex(fa_profile.Error, "unknown format 'html'"):
             ladder().report("html")
 

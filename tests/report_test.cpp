@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "fa_profile/analyze.h"
@@ -88,6 +89,32 @@ std::size_t LongestLine(const std::string& text) {
 std::vector<std::string> SchemaErrors(const std::string& json) {
   const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/report.schema.json")));
   return schema.Validate(nlohmann::json::parse(json));
+}
+
+/// The lines of --format jsonl. Fails for one that does not fit the schema, and for two with the same id.
+std::vector<nlohmann::json> CheckedLines(const std::string& text) {
+  static const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/jsonl.schema.json")));
+  std::vector<nlohmann::json> lines;
+  std::set<std::string> ids;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(nlohmann::json::parse(line));
+    EXPECT_EQ(schema.Validate(lines.back()), std::vector<std::string>{}) << line;
+    EXPECT_TRUE(ids.insert(lines.back().at("id")).second) << line;
+  }
+  return lines;
+}
+
+std::vector<nlohmann::json> ReportLines(const Profile& profile) {
+  std::ostringstream out;
+  WriteJsonLinesReport(out, profile);
+  return CheckedLines(out.str());
+}
+
+std::vector<nlohmann::json> DiffLines(const Profile& before, const Profile& after) {
+  std::ostringstream out;
+  WriteJsonLinesDiff(out, analyze::Diff(before, after), before, after);
+  return CheckedLines(out.str());
 }
 
 /// Every string of the recording replaced by this.
@@ -374,6 +401,48 @@ TEST(ReportTest, HostileStringsAreStillValidJson) {
     EXPECT_EQ(SchemaErrors(JsonText(profile)), std::vector<std::string>{});
     EXPECT_EQ(SchemaErrors(JsonDiff(profile, SampleProfile())), std::vector<std::string>{});
   }
+}
+
+TEST(ReportTest, HostileStringsAreStillJsonLines) {
+  for (const std::string& hostile : kHostile) {
+    const Profile profile = analyze::Analyze(WithStrings(hostile));
+    EXPECT_EQ(ReportLines(profile).size(), ReportLines(SampleProfile()).size());
+    EXPECT_FALSE(DiffLines(profile, SampleProfile()).empty());
+  }
+}
+
+TEST(ReportTest, JsonLinesOfARecordingWithoutKernelsOrGpuSayWhatIsNotKnown) {
+  const std::vector<nlohmann::json> nothing = ReportLines(analyze::Analyze(Recording{}));
+  EXPECT_EQ(nothing.at(0).at("kind"), "recording");
+  EXPECT_TRUE(nothing.at(0).at("gpu").is_null());
+  EXPECT_EQ(nothing.at(0).at("cannot_say").at(0), "the GPU: the recording does not name it");
+
+  Recording unnamed = sample::MakeRecording();
+  unnamed.device = Device{};
+  for (const nlohmann::json& line : ReportLines(analyze::Analyze(unnamed))) EXPECT_TRUE(line.at("gpu").is_null());
+}
+
+TEST(ReportTest, JsonLinesLeaveOutWhatIsNotFinite) {
+  Profile profile = SampleProfile();
+  for (ProfileEntry& entry : profile.entries) {
+    for (auto& [id, value] : entry.metrics) value = std::numeric_limits<double>::quiet_NaN();
+    if (entry.timing) entry.timing->p95_ns = std::numeric_limits<double>::infinity();
+  }
+  for (const nlohmann::json& line : ReportLines(profile)) {
+    if (line.at("kind") != "kernel") continue;
+    EXPECT_TRUE(line.at("numbers").empty()) << line;
+  }
+}
+
+TEST(ReportTest, JsonLinesOfAKernelThatIsNotCorrectHaveNoTime) {
+  Recording recording = sample::MakeRecording();
+  recording.verifications.at(0).draws_passed = 0;
+  const std::vector<nlohmann::json> lines = ReportLines(analyze::Analyze(recording));
+  EXPECT_EQ(lines.at(1).at("severity"), "error");
+  EXPECT_EQ(lines.at(1).at("correct"), false);
+  EXPECT_TRUE(Contains(lines.at(1).at("cannot_say").dump(), "its time: the speed of a kernel that is not correct"));
+  EXPECT_EQ(lines.at(2).at("finding"), "not-correct");
+  EXPECT_EQ(lines.at(2).at("severity"), "error");
 }
 
 TEST(ReportTest, JsonFitsItsSchema) {

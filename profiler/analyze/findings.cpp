@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <ranges>
+#include <sstream>
 
 #include "fa_profile/phase_map.h"
 #include "fa_profile/units.h"
@@ -20,6 +22,11 @@ namespace fa_profile::analyze {
 namespace {
 
 std::string Count(double value) { return FormatValue(value, "count"); }
+
+std::vector<std::string> Words(const char* text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
 
 /// Phases for which a rule can name a cure: not unattributed code.
 auto NamedPhases(const Subject& subject) {
@@ -335,6 +342,7 @@ void DevicePrintf(const Subject& subject, Findings& findings) {
   for (const Launch& launch : subject.entry.launches) stack = std::max(stack, launch.local_memory_per_thread_bytes);
   if (stack > 0) evidence += fmt::format("; {} B of stack a thread", stack);
   findings.push_back(Found({}, evidence, 0.0));
+  findings.back().place = first.where;
 }
 
 /// "what an mbarrier announces"; "the copies of load_kv (schedule.h:81, schedule.h:83)", if they are known.
@@ -368,6 +376,7 @@ void AddLateCopies(const Subject& subject, Findings& findings) {
               fmt::format("{} waits {} cycles for {}, {} times, at {}: {} of the time of all warps", wait.phase,
                           Count(wait.waited_cycles), WaitedFor(wait), Count(wait.waits), wait.place, Share(share)),
               share));
+    findings.back().place = wait.place;
   }
 }
 
@@ -389,37 +398,42 @@ void WaitForCopy(const Subject& subject, Findings& findings) {
 struct Rule {
   const char* id;
   void (*find)(const Subject&, Findings&);
+  const char* metrics;  ///< Finding::metrics, separated by spaces
 };
 
 // The findings of a report. To add one:
-//  1. write its rule above, with the thresholds in finding_thresholds.h, and add a row here;
+//  1. write its rule above, with the thresholds in finding_thresholds.h, and add a row here, with the metrics that its
+//     evidence quotes;
 //  2. write findings/report/<id>.md (its thresholds as {names}, which finding_texts.cpp lists);
 //  3. test it: a row in tests/findings_test.cpp, one per threshold in tests/finding_thresholds_test.cpp, and, where a
 //     rung has it, tests/bundled_recording_test.cpp. CONTRIBUTING.md names the golden files that hold findings.
 // Findings of equal weight keep this order, and the first other finding in the longest phase explains that phase: so a
 // cause comes before its effect.
 constexpr Rule kRules[] = {
-    {"not-correct", NotCorrect},
-    {"bottleneck-phase", BottleneckPhase},
-    {"serial-softmax", SerialPhase<true>},
-    {"serial-phase", SerialPhase<false>},
-    {"tensor-idle", TensorIdle},
-    {"bank-conflicts", BankConflicts},
-    {"uncoalesced", Uncoalesced},
-    {"local-memory", LocalMemory},
-    {"exponentials-again", ExponentialsAgain},
-    {"exp-bound", ExponentialBound},
-    {"no-overlap", NoOverlap},
-    {"softmax-bound", SoftmaxBound},
-    {"rescale-every-tile", RescaleEveryTile},
-    {"setup-bound", SetupBound},
-    {"wait-for-copy", WaitForCopy},
-    {"tensor-absent", TensorAbsent},
-    {"low-occupancy", LowOccupancy},
-    {"small-grid", SmallGrid},
-    {"reduced-clock", ReducedClock},
-    {"launch-gaps", LaunchGaps},
-    {"device-printf", DevicePrintf},
+    {"not-correct", NotCorrect, ""},
+    {"bottleneck-phase", BottleneckPhase, "phase_time_ratio phase_time_seconds"},
+    {"serial-softmax", SerialPhase<true>, "phase_time_ratio phase_time_seconds phase_threads_per_instruction"},
+    {"serial-phase", SerialPhase<false>, "phase_time_ratio phase_time_seconds phase_threads_per_instruction"},
+    {"tensor-idle", TensorIdle, "phase_time_ratio tensor_core_utilization_ratio"},
+    {"bank-conflicts", BankConflicts,
+     "phase_time_ratio phase_time_seconds phase_bank_conflict_ratio phase_bank_conflicts phase_shared_wavefronts"},
+    {"uncoalesced", Uncoalesced,
+     "phase_time_ratio phase_time_seconds phase_coalescing_ratio phase_global_sectors global_load_sectors_per_request"},
+    {"local-memory", LocalMemory, "local_memory_bytes phase_local_sectors"},
+    {"exponentials-again", ExponentialsAgain, "phase_time_ratio phase_time_seconds phase_exponentials"},
+    {"exp-bound", ExponentialBound,
+     "phase_time_ratio phase_time_seconds phase_mufu_utilization_ratio phase_exponentials xu_pipe_ratio"},
+    {"no-overlap", NoOverlap, "phase_time_ratio phase_time_seconds tensor_core_utilization_ratio"},
+    {"softmax-bound", SoftmaxBound, "phase_time_ratio phase_time_seconds"},
+    {"rescale-every-tile", RescaleEveryTile, "phase_time_ratio phase_time_seconds"},
+    {"setup-bound", SetupBound, "phase_time_ratio phase_time_seconds"},
+    {"wait-for-copy", WaitForCopy, "phase_time_ratio phase_time_seconds"},
+    {"tensor-absent", TensorAbsent, "shape_flops peak_tensor_flops_per_second"},
+    {"low-occupancy", LowOccupancy, "achieved_occupancy_ratio issue_slot_utilization_ratio"},
+    {"small-grid", SmallGrid, "waves"},
+    {"reduced-clock", ReducedClock, "duration_seconds"},
+    {"launch-gaps", LaunchGaps, "gap_timing_seconds duration_seconds"},
+    {"device-printf", DevicePrintf, "local_memory_per_thread_bytes"},
 };
 
 }  // namespace
@@ -442,6 +456,7 @@ std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& devic
     kRules[i].find(subject, findings);
     for (Finding& finding : findings | std::views::drop(before)) {
       finding.id = kRules[i].id;
+      finding.metrics = Words(kRules[i].metrics);
       if (finding.cure.empty()) finding.cure = FindingRules()[i].cure;
     }
     if (kRules[i].find == NotCorrect && !findings.empty()) return findings;

@@ -112,7 +112,8 @@ class Recording:
         return Diff(self._core.diff(after._core, min_ratio), self.path, after.path)
 
     def report(self, format: str = "text", *, width: int = 100) -> str:  # noqa: A002
-        """The report as ``fa-profile report`` prints it; `format`: "text", "json" or "csv"."""
+        """The report as ``fa-profile report`` prints it; `format`: "text", "json",
+        "jsonl" or "csv"."""
         return self._core.report(format, width)
 
     def gate(

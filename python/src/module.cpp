@@ -212,10 +212,12 @@ std::string Report(const Profile& profile, const std::string& format, int width)
     exporters::WriteTextReport(out, profile, options);
   } else if (format == "json") {
     exporters::WriteJsonReport(out, profile, options);
+  } else if (format == "jsonl") {
+    exporters::WriteJsonLinesReport(out, profile, options);
   } else if (format == "csv") {
     exporters::WriteCsvReport(out, profile, options);
   } else {
-    throw Error("unknown format '" + format + "'", "use text, json or csv; the program fa-profile writes the others");
+    throw Error("unknown format '" + format + "'", "use text, json, jsonl or csv; the program fa-profile writes the others");
   }
   return std::move(out).str();
 }

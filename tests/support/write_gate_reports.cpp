@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
     put(".sarif", gate::GateSarif(result));
     put(".xml", gate::GateJunit(result));
     put(".json", gate::GateJson(result));
+    put(".jsonl", gate::GateJsonLines(result));
     put(".html", exporters::HtmlGate(gate::GateJson(result)));
     put(".prom", prom::GateTextfile(gate::GateStateOf(result)));
   }

@@ -60,11 +60,6 @@ std::optional<SourcePlace> PlaceOfRule(const std::string& rule) {
   return PlaceInside(place);
 }
 
-const char* Level(Verdict verdict, bool blocking) {
-  if (verdict != Verdict::kRegression) return "note";
-  return blocking ? "error" : "warning";
-}
-
 class Log {
  public:
   /// `comparison` null: the result is about the whole case, under `rule`.

@@ -87,6 +87,11 @@ std::string VerdictText(const Comparison& comparison) {
   return comparison.blocking || !IsBad(comparison.verdict) ? verdict : verdict + ", not blocking";
 }
 
+const char* Level(Verdict verdict, bool blocking) {
+  if (verdict != Verdict::kRegression) return "note";
+  return blocking ? "error" : "warning";
+}
+
 bool IsBad(Verdict verdict) { return verdict != Verdict::kPass && verdict != Verdict::kImproved; }
 
 std::vector<RankedComparison> WorstFirst(const GateResult& result) {

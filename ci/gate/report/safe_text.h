@@ -33,6 +33,9 @@ std::string ShownNumbers(const Comparison& comparison);
 /// "REGRESSION", or, if it does not block, "warning"; "INCONCLUSIVE, not blocking".
 std::string VerdictText(const Comparison& comparison);
 
+/// "error" for a REGRESSION that blocks, "warning" for one that does not, else "note".
+const char* Level(Verdict verdict, bool blocking);
+
 /// Neither PASS nor IMPROVED.
 bool IsBad(Verdict verdict);
 

@@ -17,6 +17,9 @@ void WriteTextLint(std::ostream& out, const FileLint& lint, const ReportOptions&
 /// docs/lint.schema.json describes it. Absent values are null.
 void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions& options = {});
 
+/// JSON lines (docs/jsonl.schema.json): per kernel its facts and its findings; what was not read; a summary.
+void WriteJsonLinesLint(std::ostream& out, const FileLint& lint, const ReportOptions& options = {});
+
 /// One row per kernel. Absent values are empty. Unread cubins do not appear.
 void WriteCsvLint(std::ostream& out, const FileLint& lint, const ReportOptions& options = {});
 
@@ -33,6 +36,7 @@ class PackageWriter {
 /// The writers. Each writes a kernel immediately. `out` must outlive them.
 std::unique_ptr<PackageWriter> TextPackageWriter(std::ostream& out, const ReportOptions& options);
 std::unique_ptr<PackageWriter> JsonPackageWriter(std::ostream& out, const ReportOptions& options);
+std::unique_ptr<PackageWriter> JsonLinesPackageWriter(std::ostream& out, const ReportOptions& options);
 std::unique_ptr<PackageWriter> CsvPackageWriter(std::ostream& out, const ReportOptions& options);
 
 }  // namespace fa_profile::exporters

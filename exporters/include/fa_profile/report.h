@@ -32,6 +32,10 @@ void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOpti
 /// docs/report.schema.json describes it. Absent values are null. Invalid UTF-8 becomes U+FFFD.
 void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
+/// JSON lines, described by docs/jsonl.schema.json: the recording; per kernel its facts and its findings, weightiest
+/// first; what was not measured. Absent values are null. Invalid UTF-8 becomes U+FFFD.
+void WriteJsonLinesReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
+
 /// One row per entry and metric: kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,metric,value,unit,phase.
 /// RFC 4180. A verified entry also has a row `correct` with 1 or 0 (unit "bool"). `phase` names the phase in rows for
 /// metrics of the phase catalogue. Absent fields are empty. For a watched program also: rows for each launch class
@@ -46,6 +50,11 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
 /// docs/report.schema.json, definition `diff`, describes it.
 void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
                    const ReportOptions& options = {});
+
+/// JSON lines (docs/jsonl.schema.json): a summary; each metric and wait that is not the same, each new or gone finding,
+/// and what was not compared.
+void WriteJsonLinesDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
+                        const ReportOptions& options = {});
 
 /// Output of `watch` for its first measurement: for each call its correctness, time, phases and weightiest finding.
 void WriteTextMeasured(std::ostream& out, const Profile& profile, const ReportOptions& options = {});

@@ -146,6 +146,10 @@ struct Finding {
   std::string cure;        ///< one line
   double weight = 0.0;     ///< share of the kernel's time that it concerns, for ranking; 0..1
   std::string cause = {};  ///< id of a finding in the same phase that explains this one and has the cure; else empty
+  std::string place = {};  ///< "schedule.h:126", where the rule knows one; without lines an address; else empty
+  /// Ids of the metrics in `evidence`: of the phase catalogue or, for the whole kernel, of the metric catalogue. A
+  /// recording may lack some.
+  std::vector<std::string> metrics = {};
 };
 
 /// The launches of one launch class of a program, in all its watch windows. Median and p95 are in the entry's timing.

@@ -34,6 +34,10 @@ std::string GateJunit(const GateResult& result);
 /// docs/gate.schema.json. ASCII.
 std::string GateJson(const GateResult& result);
 
+/// JSON lines (docs/jsonl.schema.json), ASCII: the whole verdict with its exit codes; then per case, worst first, its
+/// verdict, its findings and each comparison that is not a plain PASS; then what could not be compared, and notes.
+std::string GateJsonLines(const GateResult& result);
+
 /// A case's name in every report, "mma 1,8,512,64": one line of valid UTF-8, at most 120 characters.
 std::string CaseTitle(const CaseVerdict& verdict);
 
