@@ -14,7 +14,7 @@ _SDK = "mcp>=2,<3"
 def _missing_sdk():
     # type: () -> str
     """Why the server cannot run here; empty: it can."""
-    python = "%s (Python %d.%d)" % ((sys.executable,) + tuple(sys.version_info[:2]))
+    python = "%s (Python %d.%d)" % (sys.executable, sys.version_info[0], sys.version_info[1])
     if sys.version_info < (3, 10):
         return "fa-profile: error: mcp needs Python 3.10 or later, and %s is older\n  hint: set FA_PROFILE_MCP_PYTHON to one" % python
     try:

@@ -17,7 +17,8 @@ TEXT_LINES = 60
 TEXT_BYTES = 4096
 STRUCTURED_BYTES = 8192
 FULL_BYTES = 256 * 1024  # of text, and of structured content, if all was asked for
-_TEXT_MOST = 600  # characters of one text
+_TEXT_MOST = 600  # characters of one line of text
+_STRUCTURED_TEXT_MOST = 3000  # characters of one text in structured content
 _DEEPEST = 12
 _SHORT_UNITS = {"bytes": "B", "bytes_per_second": "B/s", "flops": "FLOP", "flops_per_second": "FLOP/s", "hertz": "Hz"}
 
@@ -186,7 +187,7 @@ class Answer:
                 "truncated": False,
                 "data": self.data,
             },
-            FULL_BYTES if full else _TEXT_MOST,
+            FULL_BYTES if full else _STRUCTURED_TEXT_MOST,
         )
         shrunk = not full and len(self.cannot_say) > 6
         while len(json.dumps(content)) > most and _halve_longest(content):

@@ -134,7 +134,8 @@ async def explain(work: Work, arguments: Json) -> Answer:
     """A finding of report or lint, or a metric."""
     name = arguments["name"]
     recording = arguments.get("recording")
-    lint_ids, report_ids = [], []
+    lint_ids: list[str] = []
+    report_ids: list[str] = []
     for line in (await work.run("list", "findings")).stdout.splitlines():
         found = re.match(r"(\S+) +(report|lint) ", line)
         if found:

@@ -18,8 +18,6 @@ from .answers import Answer, Call, Cure, Json, Number, amount
 from .errors import ToolError
 from .work import Work
 
-_LOAD_SECONDS = 60.0  # on top of what a tool was given: the program ends its own work first
-
 
 def _kernel_options(work: Work, arguments: Json) -> list[str]:
     """Which kernel: of the ladder, a library, or a Python file."""
@@ -72,7 +70,7 @@ async def _judge(work: Work, arguments: Json, receipt: pathlib.Path, kept: str |
         if arguments.get("timeout_s"):
             command += ["--timeout", str(max(1, int(arguments["timeout_s"])))]
     async with work.gpu():
-        finished = await work.run(*command, seconds=_seconds(arguments, 900) + _LOAD_SECONDS)
+        finished = await work.run(*command, seconds=_seconds(arguments, 900))
     lines = [line for line in finished.stdout.splitlines() if line.strip()]
     last = next((line for line in reversed(lines) if re.match(r"(PASS|FAIL|NO VERDICT)", line)), "")
     cases, gpu = _cases(receipt)
@@ -160,7 +158,7 @@ async def measure(work: Work, arguments: Json) -> Answer:
     if arguments.get("repeats") is not None:
         command += ["--repeats", str(arguments["repeats"])]
     async with work.gpu():
-        finished = await work.run(*command, seconds=_seconds(arguments, 900) + _LOAD_SECONDS)
+        finished = await work.run(*command, seconds=_seconds(arguments, 900))
     name = work.roots.shown(output)
     if not output.is_file():
         raise ToolError(f"fa-profile wrote no recording: {_last_line(finished.stderr or finished.stdout)}", "call the tool verify: a refused kernel is not measured")
@@ -190,7 +188,7 @@ async def profile_program(work: Work, arguments: Json) -> Answer:
     if not folder.is_dir():
         raise ToolError(f"{arguments['folder']} is not a folder", "give the folder in which the program runs")
     async with work.gpu():
-        finished = await work.run(*options, "--", *command, seconds=_seconds(arguments, 900) + _LOAD_SECONDS, folder=folder)
+        finished = await work.run(*options, "--", *command, seconds=_seconds(arguments, 900), folder=folder)
     name = work.roots.shown(output)
     if not output.is_file():
         raise ToolError(f"fa-profile wrote no recording: {_last_line(finished.stderr or finished.stdout)}", "run the program by itself first")
@@ -226,9 +224,9 @@ async def gate(work: Work, arguments: Json) -> Answer:
         command += ["--save", str(saved)]
     if on_gpu:
         async with work.gpu():
-            found = await work.json("gate", *command, seconds=_seconds(arguments, 1800) + _LOAD_SECONDS)
+            found = await work.json("gate", *command, seconds=_seconds(arguments, 1800))
     else:
-        found = await work.json("gate", *command, seconds=_seconds(arguments, 600) + _LOAD_SECONDS)
+        found = await work.json("gate", *command, seconds=_seconds(arguments, 600))
     verdict = found["verdict"]
     word = {"REGRESSION": "bad_news", "PASS": "ok", "IMPROVED": "ok"}.get(verdict, "cannot_say")
     answer = Answer(found["headline"] or verdict, word)
@@ -277,7 +275,7 @@ def _gate_command(work: Work, arguments: Json) -> tuple[list[str], bool]:
             return [*command, "--baseline", *[str(work.recording(file, "baseline")) for file in arguments["baseline"]]], False
         return [*command, "--baselines", str(work.roots.file_or_folder("ci/baselines", "folder of baselines"))], False
     static = bool(arguments.get("static"))
-    builds = [_build(work, side) for side in (base, head)]
+    builds = [_build(work, str(side)) for side in (base, head)]
     command = ["--static" if static else "--pair", *builds]
     if any(".py:" in build for build in builds):
         command += ["--python", work.settings.python]
@@ -362,7 +360,7 @@ async def _check_receipt(work: Work, arguments: Json) -> Answer:
     if not options:
         raise ToolError("the check needs the kernel", "give kernel_lib or kernel_py")
     async with work.gpu():
-        finished = await work.run("receipt", "check", str(path), *options, seconds=_seconds(arguments, 900) + _LOAD_SECONDS)
+        finished = await work.run("receipt", "check", str(path), *options, seconds=_seconds(arguments, 900))
     lines = [line for line in finished.stdout.splitlines() if line.strip()]
     last = next((line for line in reversed(lines) if re.match(r"(AGREES|DIFFERS|NOT CHECKED)", line)), "")
     rows = []

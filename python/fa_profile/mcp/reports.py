@@ -372,8 +372,13 @@ def _launch(launch: Json) -> Json:
 async def phase_view(work: Work, reading: Reading, phase: str | None) -> Answer:
     entry = reading.entry()
     if not entry["phases"]:
-        raise ToolError(
-            f"{reading.name} has no phases of {where(entry)}", "measure with ncu_set full, detailed or phases; for your own kernel give phase_map"
+        return Answer(
+            f"cannot say which part of {where(entry)} costs what: {reading.name} has no phases of it",
+            "cannot_say",
+            numbers=reading.numbers(entry, main_finding(entry)),
+            cure=Cure("measure with ncu_set full, detailed or phases; for your own kernel name phases, or give phase_map"),
+            cannot_say=trust(entry),
+            next=[Call("report", {"recording": reading.name, "view": "kernel", **selected(entry)}, "counters of the whole kernel")],
         )
     phases, samples = entry["phases"]["phases"], entry["phases"]["samples"]
     chosen = phase_named(entry, phase) if phase else top_phase(entry)
@@ -393,9 +398,9 @@ async def phase_view(work: Work, reading: Reading, phase: str | None) -> Answer:
     answer.cannot_say = trust(entry) + [f"where all of it goes: the phases' {name} do not add up to the kernel's" for name in open_sums]
     if entry["phases"]["dropped_samples"]:
         answer.cannot_say.append(f"the shares exactly: {entry['phases']['dropped_samples']} samples were dropped")
-    names = ("phase_time_ratio", "phase_time_seconds", "phase_instructions", "phase_threads_per_instruction", "phase_tensor_instructions",
+    metrics = ("phase_time_ratio", "phase_time_seconds", "phase_instructions", "phase_threads_per_instruction", "phase_tensor_instructions",
              "phase_bank_conflict_ratio", "phase_coalescing_ratio", "phase_global_bytes", "phase_barriers")  # fmt: skip
-    rows = [{"phase": p["phase"], "top_stalls": p["stalls"][:2], **{n: p["metrics"].get(n) for n in names}} for p in phases]
+    rows = [{"phase": p["phase"], "top_stalls": p["stalls"][:2], **{n: p["metrics"].get(n) for n in metrics}} for p in phases]
     answer.data = {
         "view": "phase",
         "recording": facts(reading),

@@ -72,9 +72,9 @@ class Roots:
 
     def file_to_write(self, path: str, what: str, suffix: str, overwrite: bool) -> pathlib.Path:
         """The real path of a file to make below a root. Raises ToolError if it exists, unless `overwrite`."""
-        if not path.endswith(suffix):
-            raise ToolError(f"{what} {path} does not end with {suffix}", f"give a name that ends with {suffix}")
         found = self._below(path, what)
+        if found.suffix != suffix:
+            raise ToolError(f"{what} {path} does not end with {suffix}", f"give a name that ends with {suffix}")
         if not found.parent.is_dir():
             raise ToolError(f"the folder of {what} {path} was not found", "make the folder first, or give another path")
         if found.exists() and not found.is_file():

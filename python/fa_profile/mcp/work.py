@@ -18,6 +18,10 @@ from .roots import Roots
 
 BUNDLED = "bundled:"  # a recording that comes with the program, as bundled:h100-ladder-full
 _READ_SECONDS = 120.0
+_WITHOUT_GPU = (
+    "run the server on a machine where `nvidia-smi` lists a GPU; without one report, diff, lint, explain and gate "
+    "(replay, candidate, static) work on recordings and code: list_kernels names recordings"
+)
 _INSTALL = "install fa-profile (docs/install.md), and name it with --program FILE"
 
 
@@ -117,6 +121,9 @@ def _error_of(finished: jobs.Finished) -> ToolError:
     if found is None:
         last = (finished.stderr.strip() or finished.stdout.strip()).splitlines()[-1:] or ["it printed nothing"]
         return ToolError(f"fa-profile could not do it: {last[0]}", "call the tool doctor")
+    needs = re.search(r"needs a GPU(?:, and none can be used here \((.*?)\)|: (.*))", found[1])
+    if needs:
+        return ToolError(f"this needs a GPU: {needs[1] or needs[2]}", _WITHOUT_GPU)
     return ToolError(found[1], found[2] or "call the tool doctor")
 
 
