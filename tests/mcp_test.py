@@ -780,5 +780,34 @@ class SkillTest(Door):
         self.assertIn("skills/fa-profile/SKILL.md", (SOURCE / "AGENTS.md").read_text(encoding="utf-8"))
 
 
+class WalkTest(Door):
+    """bench/agent_walk.py: the scripted agent, on recorded measurements and on recorded conversations."""
+
+    def walk(self, *options, code=0):
+        end = subprocess.run([sys.executable, "-B", SOURCE / "bench/agent_walk.py", *options], env=environment(**self.variables), cwd=SOURCE,
+                             capture_output=True, text=True, timeout=LONG, check=False)  # fmt: skip
+        self.assertEqual(end.returncode, code, end.stdout + end.stderr)
+        return end.stdout + end.stderr
+
+    def test_findings_alone_lead_to_a_kernel_ten_times_as_fast(self):
+        file = self.folder / "walk.jsonl"
+        said = self.walk("--program", PROGRAM, "--root", self.root, "--from-recording", LADDER, "--out", file)
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        self.assertGreater(lines[-1]["gain"], 10)
+        self.assertEqual((lines[-1]["start"], lines[-1]["end"]), ("serial_softmax", "hopper"))
+        first = next(line for line in lines if "step" in line)
+        self.assertEqual((first["finding"], first["to"], first["kept"]), ("serial-softmax", "wmma", True))
+        self.assertEqual(self.walk("--replay", file), said)
+
+    def test_the_bundled_conversation_is_followed_again(self):
+        file = SOURCE / "tests/data/agent_walk.jsonl"
+        self.assertRegex(self.walk("--replay", file), r"\d+\.\d times as fast: serial_softmax -> ")
+        lines = file.read_text(encoding="utf-8").splitlines()
+        self.assertGreater(json.loads(lines[-1])["gain"], 10)
+        other = self.folder / "other.jsonl"
+        other.write_text("\n".join(lines).replace('"id": "serial-softmax"', '"id": "small-grid"', 1), encoding="utf-8")
+        self.assertIn("recorded", self.walk("--replay", other, code=1))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -75,6 +75,7 @@ async def serve(server: Any, port: int, wanted: str) -> None:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, port))
+            listener.listen()  # before the address is printed: who reads it may connect at once
         except OSError as error:
             raise ToolError(f"port {port} of {HOST} cannot be used: {error.strerror}", "give another port, or --http 0") from None
         print(f"fa-profile mcp: http://{HOST}:{listener.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
