@@ -303,6 +303,7 @@ class ReadingTest(Door):
                 ("profile_program", {"command": "rm -rf /"}, "is not of type 'array'"),
                 ("verify", {"draws": 0}, "0 is less than the minimum"),
                 ("lint", {}, "nothing to lint"),
+                ("report", {"recording": "plain.fap", "kernel": "--output=x.html"}, "no kernel matches '--output=x.html'"),
                 ("receipt", {"action": "make", "path": "x.json"}, "give kernel_lib"),
                 ("receipt", {"action": "check", "path": "x.json"}, "x.json"),
                 ("report", {"recording": "bundled:none"}, "bundled:h100-ladder-full"),

@@ -29,6 +29,7 @@ _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 _sessions: set[int] = set()  # of the programs that run
+_slots = asyncio.Semaphore(4)  # a job on the GPU, and three that read
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,11 @@ async def run(command: Sequence[str], *, folder: pathlib.Path, limits: Limits, s
 
     Raises ToolError where it cannot be started, or passes a limit.
     """
-    seconds = min(seconds, limits.seconds)
+    async with _slots:
+        return await _run(command, folder, limits, min(seconds, limits.seconds), progress)
+
+
+async def _run(command: Sequence[str], folder: pathlib.Path, limits: Limits, seconds: float, progress: Progress) -> Finished:
     try:
         process = await asyncio.create_subprocess_exec(
             *command,

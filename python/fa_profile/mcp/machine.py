@@ -89,7 +89,7 @@ async def lint(work: Work, arguments: Json) -> Answer:
         raise ToolError("there is nothing to lint", "give files (cubins, objects, libraries, programs), or wheel")
     for name in ("kernel", "arch", "threads", "smem"):
         if arguments.get(name) is not None:
-            command += [f"--{name}", str(arguments[name])]
+            command.append(f"--{name}={arguments[name]}")
     found = await work.json(*command, *files, seconds=600)
     kernels = found["kernels"]
     findings = [(kernel, finding) for kernel in kernels for finding in kernel["findings"]]

@@ -54,7 +54,7 @@ def selection(arguments: Json) -> list[str]:
     options: list[str] = []
     for name in ("kernel", "shape", "nvtx"):
         if arguments.get(name):
-            options += [f"--{name}", arguments[name]]
+            options.append(f"--{name}={arguments[name]}")  # as one word: a value may begin with a dash
     if arguments.get("causal"):
         options.append("--causal")
     return options
