@@ -92,7 +92,7 @@ stage() {
   cp kernels/include/fa_profile/kernel_abi_2.h "$tree/include/fa_profile/"
   mkdir "$doc/examples"
   cp -r examples/python "$doc/examples/"  # the documents link to it
-  cp README.md CHANGELOG.md SECURITY.md LICENSE NOTICE "$doc/"
+  cp README.md AGENTS.md CHANGELOG.md SECURITY.md LICENSE NOTICE "$doc/"
   cp -r docs "$doc/"
   carry_libraries
   add_licences

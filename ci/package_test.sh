@@ -97,12 +97,17 @@ expect 0 'serial-softmax' "$program" report "$recordings/h100-ladder-full.fap" -
 expect 0 'mma' "$program" report "$recordings/h100-ladder-full.fap" --source --kernel '^mma$'
 expect 0 '' "$program" textfile "$recordings/h100-ladder-full.fap" -o a.prom
 expect 0 '' "$program" new kernel-lib mine
+mkdir -p repository
+expect 0 'repository/skills/fa-profile/SKILL.md' "$program" new skill repository
+# The server is found; the root has no Python.
+expect 2 'python3 cannot be started' "$program" mcp
 expect 2 'needs a GPU' "$program" selftest
 expect 2 'checkout' "$program" demo
 # The runner is found; the root has no Python.
 echo 'def kernel(): pass' >k.py
 expect 2 'python3' "$program" verify --kernel-py k.py:kernel
-for file in share/fa-profile/python/fa_profile_kernel.py share/fa-profile/python/fa_profile_worker.py include/fa_profile/kernel_abi_2.h; do
+for file in share/fa-profile/python/fa_profile_kernel.py share/fa-profile/python/fa_profile_worker.py \
+    share/fa-profile/python/fa_profile_mcp/server.py share/fa-profile/skills/fa-profile/SKILL.md include/fa_profile/kernel_abi_2.h; do
   if ! [ -e "$tree/$file" ] && ! [ -e "/usr/$file" ]; then echo "FAILED: the package lacks $file"; failed=1; fi
 done
 expect 0 'PASS' "$program" gate --replay /inputs/pair-same-code.json

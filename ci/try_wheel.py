@@ -22,6 +22,9 @@ try:
     raise AssertionError("a missing file was read")
 except fa_profile.Error as error:
     assert error.hint
+if sys.version_info >= (3, 10):  # the agents' door, without its SDK: one error that names the cure
+    said = subprocess.run([sys.executable, "-m", "fa_profile.mcp"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert said.returncode == 2 and "pip install 'mcp>=2,<3'" in said.stderr, said.stderr
 with tempfile.TemporaryDirectory() as folder:
     test = pathlib.Path(folder, "test_it.py")
     test.write_text(

@@ -53,6 +53,7 @@ void AddDoctor(CLI::App& app, Invocation& invocation);
 void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push, top
 void AddWatch(CLI::App& app, Invocation& invocation);
 void AddNew(CLI::App& app, Invocation& invocation);
+void AddMcp(CLI::App& app, Invocation& invocation);
 void AddHelp(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 void AddManPages(CLI::App& app, Invocation& invocation);

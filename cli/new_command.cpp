@@ -97,6 +97,26 @@ int NewKernelLib(const std::string& folder) {
   return kExitFine;
 }
 
+// DIR is the user's repository; agents find skills in its folder skills/.
+int NewSkill(const std::string& repository) {
+  std::error_code error;
+  if (!fs::is_directory(repository, error)) {
+    throw Error(Printable(repository) + " is not a folder", "give the top of your repository: fa-profile new skill .");
+  }
+  const fs::path skills = fs::path(repository) / "skills";
+  fs::create_directory(skills, error);
+  if (error && !fs::is_directory(skills)) {
+    throw Error(Printable(skills.string()) + " cannot be made: " + error.message(), "check that you may write there");
+  }
+  const fs::path place = skills / "fa-profile";
+  NewFolder(place.string()).Write("SKILL.md", SkillTexts().front().text);
+  fmt::print(
+      "{}: what a coding agent needs to know about fa-profile. Its server, for the agent's list of MCP servers:\n"
+      "  fa-profile mcp --root {}\n",
+      Printable((place / "SKILL.md").string()), Printable(ShellWord(repository)));
+  return kExitFine;
+}
+
 }  // namespace
 
 void AddNew(CLI::App& app, Invocation& invocation) {
@@ -105,10 +125,18 @@ void AddNew(CLI::App& app, Invocation& invocation) {
     std::string folder;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const command = app.add_subcommand("new", "Write starter files for your own kernel library");
-  command->add_option("WHAT", arguments->what, "kernel-lib")->required()->check(help::OneOf({"kernel-lib"}));
-  command->add_option("DIR", arguments->folder, "Folder to make; its name becomes the kernel's")->required();
-  invocation.When(*command, [arguments] { return NewKernelLib(arguments->folder); });
+  CLI::App* const command =
+      app.add_subcommand("new", "Write starter files for a kernel library, or the skill for coding agents");
+  command->add_option("WHAT", arguments->what, "kernel-lib, or skill")
+      ->required()
+      ->check(help::OneOf({"kernel-lib", "skill"}));
+  command
+      ->add_option("DIR", arguments->folder,
+                   "Folder to make, whose name becomes the kernel's; of skill: your repository")
+      ->required();
+  invocation.When(*command, [arguments] {
+    return arguments->what == "skill" ? NewSkill(arguments->folder) : NewKernelLib(arguments->folder);
+  });
 }
 
 }  // namespace fa_profile::cli

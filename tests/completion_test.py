@@ -85,6 +85,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(sorted(self.bash("gate", "--candidate", "a.fap", "x")), ["x.json", "x.txt"])  # several values
         self.assertEqual(self.bash("serve", "--spool", ""), ["sub"])
         self.assertEqual(self.bash("new", "k"), ["kernel-lib"])
+        self.assertEqual(self.bash("new", "s"), ["skill"])
         self.assertEqual(self.bash("man", "gate", "selft"), ["selftest"])
         self.assertIn("gate-selftest", self.bash("man", "gate"))
         self.assertEqual(self.bash("help", "gate", "selft"), ["selftest"])

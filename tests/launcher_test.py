@@ -127,6 +127,15 @@ class LauncherTest(unittest.TestCase):
         (self.root / "headers" / "more.h").unlink()
         self.assertTrue(self.launch()[1])
 
+    def test_mcp_gets_its_packages_and_finds_a_client_on_stdin(self):
+        (self.root / "ci/setup.sh").write_text('#!/bin/sh\necho "setup $1" >&2; if [ "$1" = --mcp ]; then cat >&2; fi\n')
+        self.edit("cli/main.cpp", "#include <cstdio>", "#include <cstdio>\n#include <cstdlib>")
+        self.edit("cli/main.cpp", 'Text(), kNumber', 'std::getenv("FA_PROFILE_MCP_PACKAGES"), std::getchar()')
+        done = subprocess.run([self.root / "fa-profile", "mcp"], env=self.environment(), capture_output=True, text=True, timeout=LONG, cwd="/", input="A")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, rf"/fa-profile/mcp-[0-9.]+ {ord('A')}\n")  # setup read nothing of it
+        self.assertIn("setup --mcp", done.stderr)
+
     def test_help_of_any_command_installs_builds_and_writes_nothing(self):
         (self.root / "ci/setup.sh").write_text("#!/bin/sh\necho installed >&2; exit 9\n")
         shutil.copytree(SOURCE / "dashboards", self.root / "dashboards", ignore=shutil.ignore_patterns("*.png", "__pycache__"))
