@@ -91,6 +91,18 @@ std::vector<const Format*> FormatsOfReport() {
   return formats;
 }
 
+// A shell's "run-*.fap*" also names what SQLite keeps next to the recording of a killed process.
+std::vector<std::string> WithoutJournals(const std::vector<std::string>& paths) {
+  std::vector<std::string> recordings;
+  for (const std::string& path : paths) {
+    constexpr std::string_view kJournal = "-journal";
+    const bool is_journal =
+        path.ends_with(kJournal) && std::ranges::count(paths, path.substr(0, path.size() - kJournal.size())) > 0;
+    if (!is_journal) recordings.push_back(path);
+  }
+  return recordings;
+}
+
 // Recordings of one program's processes, side by side.
 int RunRanks(const std::vector<std::string>& paths, const Format& format) {
   if (format.ranks == nullptr) {
@@ -168,6 +180,7 @@ void RefusePhasesOfRanks(const Invocation& invocation) {
 }
 
 int RunReport(const CLI::App& report, ReportArguments& given, const Invocation& invocation) {
+  given.paths = WithoutJournals(given.paths);
   given.rows.Check(given.job());
   CheckTextOptions(report, *given.format);
   if (given.paths.size() > 1) {

@@ -40,6 +40,8 @@ TEST(BottleneckTest, BelowSixtyPercentItIsLatencyAndWhatWarpsWaitForMost) {
   const Metrics idle = {{"compute_sol_ratio", 0.59}, {"memory_sol_ratio", 0.3}};
   EXPECT_EQ(Of(idle, {{"selected", 0.5}, {"long_scoreboard", 0.44}, {"wait", 0.1}}),
             "latency | latency: long_scoreboard 44 %, SM 59 % of peak");
+  EXPECT_EQ(Of(idle, {{"selected", 0.5}, {"long_scoreboard", 0.06}}), "latency | latency: SM 59 % of peak")
+      << "the set triage counts two reasons";
   EXPECT_EQ(Of({{"compute_sol_ratio", 0.1}, {"memory_sol_ratio", 0.5}}), "latency | latency: memory 50 % of peak");
 }
 

@@ -583,6 +583,27 @@ TEST_F(CountingGateTest, ChoicesAreAskedAboutEachLaunchWhileTheyMatter) {
   EXPECT_EQ(program_.asked, 2);
 }
 
+// Contexts come and go with libraries that are loaded again and again.
+TEST_F(CountingGateTest, LaunchesInOtherContextsAreToldApart) {
+  for (int i = 0; i < 3; ++i) (void)Launch(kA);
+  (void)gate_->TakeCounts();
+  program_.records = false;
+  for (int i = 0; i < 5; ++i) (void)Launch(kA);
+  const AskedLaunches asked = gate_->TakeCounts();
+  EXPECT_EQ(asked.elsewhere, 5);
+  EXPECT_TRUE(asked.kernels.empty());
+  EXPECT_EQ(gate_->TakeCounts().elsewhere, 0);
+}
+
+// CUPTI's libraries are destroyed before our last handler of exit() runs.
+TEST_F(CountingGateTest, NothingIsMeasuredOnceTheProgramExits) {
+  ChooseProbed({kA});
+  EXPECT_EQ(Launch(kA), Way::kAlone);
+  gate_->EndMeasuring();
+  EXPECT_EQ(Launch(kA), Way::kPasses);
+  EXPECT_EQ(Kinds(gate_->Finish()), "pass_missing") << "what was taken is kept";
+}
+
 TEST_F(CountingGateTest, LaunchesDuringCapturesAreALoss) {
   for (int i = 0; i < 3; ++i) (void)Launch(kA);
   (void)gate_->TakeCounts();

@@ -12,6 +12,7 @@ namespace fa_profile::analyze {
 namespace {
 
 constexpr double kBoundRatio = 0.6;
+constexpr double kLeastStall = 0.2;  // share of warp cycles; where few reasons were counted, the largest may be small
 constexpr double kRoofRatio = 0.8;  // as in Nsight Compute's rules: above this only less work makes it faster
 
 constexpr std::pair<const char*, const char*> kMemoryUnits[] = {
@@ -60,7 +61,7 @@ std::string BottleneckEvidence(const ProfileEntry& entry) {
   if (entry.bottleneck == "latency") {
     const UsedUnit nearest = compute.ratio >= memory.ratio ? compute : memory;
     const auto stall = std::ranges::find_if(entry.stalls, [](const auto& share) { return share.reason != "selected"; });
-    if (stall == entry.stalls.end()) return "latency: " + OfPeak(nearest);
+    if (stall == entry.stalls.end() || stall->ratio < kLeastStall) return "latency: " + OfPeak(nearest);
     return fmt::format("latency: {} {}, {}", stall->reason, Percent(stall->ratio, 0), OfPeak(nearest));
   }
   const UsedUnit unit = entry.bottleneck == "memory" ? memory : compute;

@@ -40,7 +40,7 @@ void KeptGraphs::Keep(CUgraphExec executable, CUgraph graph) noexcept {
     Kept kept{id, 0, std::make_unique<GraphCopy>(graph)};
     kept.size = kept.copy->size();
     const std::lock_guard lock(mutex_);
-    if (nodes_ + kept.size > kMostNodes) return;
+    if (over_ || nodes_ + kept.size > kMostNodes) return;
     nodes_ += kept.size;
     by_id_[id] = executable;
     graphs_[executable] = std::move(kept);
@@ -81,6 +81,7 @@ void KeptGraphs::OnContextEnds() noexcept {
   by_id_.clear();
   nodes_ = 0;
   empty_ = nullptr;
+  over_ = true;
 }
 
 // `change` returns false if the copy cannot follow.

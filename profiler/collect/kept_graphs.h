@@ -30,7 +30,8 @@ class KeptGraphs {
   /// Before the driver destroys it.
   void OnDestroyed(CUgraphExec executable) noexcept { Forget(executable); }
 
-  /// The context in which graphs are launched is being destroyed: they are no longer kept.
+  /// The context in which graphs are launched is being destroyed: none is kept from here on, as a later context's
+  /// graphs go with it unseen.
   void OnContextEnds() noexcept;
 
   /// By CUPTI's id of the executable.
@@ -58,6 +59,7 @@ class KeptGraphs {
   std::map<std::uint32_t, CUgraphExec> by_id_;
   std::size_t nodes_ = 0;
   CUgraphExec empty_ = nullptr;
+  bool over_ = false;
 };
 
 KeptGraphs& ProcessGraphs();

@@ -132,7 +132,18 @@ collect::CollectRun& InjectedProgram::TakeCounters() {
   return *run_;
 }
 
+// Registered only when CUPTI's libraries are loaded, so that it runs before their destructors: a launch that another
+// thread makes in the middle of exit() would be measured by what they left.
 void InjectedProgram::BeginMeasuring() {
+  static collect::LaunchGate* gate = nullptr;
+  static pid_t process = 0;
+  if (gate == nullptr) {
+    gate = &gate_;
+    process = getpid();
+    (void)std::atexit([] {
+      if (getpid() == process) gate->EndMeasuring();
+    });
+  }
   if (!use_) use_.emplace();
 }
 

@@ -327,6 +327,10 @@ void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t 
                    "the sample has no launch of their class or graph, so their time is not known",
                    lost.never_recorded});
   }
+  if (lost.elsewhere > 0) {
+    all.push_back({"launch_not_watched", "launches in other CUDA contexts than the first, while a sample was recorded",
+                   "up to this many are not counted: --record-all always counts them", lost.elsewhere});
+  }
   if (lost.from_before > 0.1 * lost.estimated) {
     all.push_back({"launch_not_watched", "times of launches while a sample was recorded",
                    "the sample has no such launch near them, so earlier times were used",

@@ -42,6 +42,7 @@ void LaunchCounts::Count(const LaunchCall& call, int launches) {
 
 AskedLaunches LaunchCounts::Take() {
   AskedLaunches all;
+  all.elsewhere = elsewhere_.exchange(0);
   for (Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
     for (auto& [key, kernel] : shard.kernels) TakeKernel(shard, key, kernel);

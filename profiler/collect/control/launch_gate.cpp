@@ -64,6 +64,7 @@ LaunchGate::Way LaunchGate::Enter(const LaunchCall& call) noexcept {
   if (SmallStacks::IsHere() && program_.api.sampling() != ProgramApi::Sampling::kOff) small_stacks_.Warn();
   const bool counts = CountsLaunches() && program_.api.Records();
   if (counts) Count(call, 1);
+  if (CountsLaunches() && !counts) counts_.OnOtherContext();
   if (sampling_end_.due() && program_.api.Records() && !SmallStacks::IsHere()) EndSamplingAtLaunch();
   const bool selected = measuring_ != Measuring::kNothing && Selects(call);
   if (measuring_ == Measuring::kNothing || (recording_ == Recording::kOpen && !MeasuresLocked())) {
@@ -447,6 +448,18 @@ bool LaunchGate::LeaveCupti() {
   return true;
 }
 
+void LaunchGate::EndMeasuring() noexcept {
+  if (lock_.IsMine()) return;  // exit() inside a launch that runs alone
+  Lock hold(lock_, std::defer_lock);
+  const auto deadline = std::chrono::steady_clock::now() + kLongestCapture;
+  while (!hold.try_lock()) {
+    if (std::chrono::steady_clock::now() >= deadline) return;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  Allow(Measuring::kNothing);
+  if (counters_.taking() && program_.api.WaitIdle(IdleWait::kFirstSeconds)) counters_.CutShort();
+}
+
 std::vector<DataLoss> LaunchGate::Finish() {
   {
     // A signal handler may call exit() inside a launch that runs alone, which then never returns.
@@ -458,7 +471,8 @@ std::vector<DataLoss> LaunchGate::Finish() {
     counters_.ForgetChosen();  // in a round without a complete pass
   }
   Write(/*at_end=*/true);
-  const std::vector<LaunchCandidate> candidates = Candidates();
+  // The driver is not asked for more graphs: their context may be gone.
+  const std::vector<LaunchCandidate> candidates = program_.classes.Candidates([](std::uint32_t) { return false; });
   const Lock hold = Hold();
   std::vector<DataLoss> losses = std::exchange(program_.losses, {});
   std::ranges::move(counters_.Losses(candidates), std::back_inserter(losses));

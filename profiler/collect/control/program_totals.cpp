@@ -255,6 +255,7 @@ ProgramTotals::Window ProgramTotals::Estimate(const AskedLaunches& asked) {
   window.weights.graphs = std::move(graphs.weights);
   window.graph_cut = graphs.cut;
   lost_.from_before += graphs.from_before;
+  lost_.elsewhere += asked.elsewhere;
   double recorded_ns = 0.0;
   double recorded_alone_ns = 0.0;
   double all_ns = 0.0;

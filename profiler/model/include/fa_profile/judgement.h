@@ -78,9 +78,9 @@ struct MeasuredCall {
   std::optional<double> instructions;  ///< warp instructions per call, by the profiler's counters
 };
 
-/// A call was faster than the certified one by more than a tenth and the gap between two graphs, or executed less than
-/// half of its instructions: the library behaves differently where it is measured. Empty: it agrees, or is not
-/// certified.
+/// A call was faster than the certified one by more than a tenth and the gap between two graphs, even if it has less
+/// work by up to 30 % of the instructions, or executed less than half of them: the library behaves differently where it
+/// is measured. Empty: it agrees, or is not certified.
 std::string WhyNotAsCertified(const Judgement& judgement, const MeasuredCall& measured);
 
 }  // namespace fa_profile

@@ -26,6 +26,8 @@ class LaunchCounts {
 
   /// A launch that may belong to a graph being captured by a stream.
   void OnCapturedLaunch() noexcept { ++captured_; }
+  /// A launch that is not counted, because it is in another context than the recorded one.
+  void OnOtherContext() noexcept { ++elsewhere_; }
   /// A graph was instantiated that the GPU itself may launch.
   void OnDeviceGraph() noexcept { ++device_graphs_; }
   /// What could not be counted during the whole run.
@@ -56,6 +58,7 @@ class LaunchCounts {
 
   std::array<Shard, kShards> shards_;
   std::atomic<std::int64_t> captured_ = 0;
+  std::atomic<std::int64_t> elsewhere_ = 0;
   std::atomic<std::int64_t> device_graphs_ = 0;
 };
 

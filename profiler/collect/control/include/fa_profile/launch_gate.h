@@ -91,6 +91,9 @@ class LaunchGate {
   /// few seconds at most, in which launches and captures wait. Throws Error: sampling did not end, or no file can be
   /// written.
   bool LeaveCupti();
+  /// At the end of the program, while other threads may still launch: keeps what a pass under way has collected, and
+  /// measures nothing more.
+  void EndMeasuring() noexcept;
 
   /// At the end of the program, on any of its threads, even in a signal handler inside a launch that runs alone: keeps
   /// what a pass under way has collected, and writes it. Returns the losses of the whole run. Throws Error: no file can

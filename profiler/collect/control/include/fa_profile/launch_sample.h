@@ -13,7 +13,8 @@ struct AskedLaunches {
   /// Launches outside of graphs: of the kernel with this mangled name, grid and block.
   std::map<std::pair<std::string, std::array<int, 6>>, std::int64_t> kernels{};
   std::map<std::uint32_t, std::int64_t> graphs{};  ///< launches of each CUDA graph, by CUPTI's id of its executable
-  double recorded_ratio = 1.0;                     ///< share of the time in which launches were recorded
+  std::int64_t elsewhere = 0;   ///< launches of kernels and graphs in other contexts than the recorded one
+  double recorded_ratio = 1.0;  ///< share of the time in which launches were recorded
 };
 
 /// How much time each recorded nanosecond of a kernel represents: 1 while every launch is recorded.

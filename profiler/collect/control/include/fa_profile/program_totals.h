@@ -79,6 +79,7 @@ class ProgramTotals {
     std::int64_t without_times = 0;
     std::int64_t beyond_classes = 0;
     std::int64_t never_recorded = 0;
+    std::int64_t elsewhere = 0;  ///< in other contexts, while a sample was recorded
     double estimated = 0.0;
     double from_before = 0.0;
   };
