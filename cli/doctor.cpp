@@ -28,6 +28,7 @@ int RunDoctor(int device, const std::string& file) {
     fmt::print("{}  {:<12} {}\n", mark, diagnosis.subject, Printable(diagnosis.detail));
     if (!diagnosis.cure.empty()) fmt::print("{:<23}cure: {}\n", "", Printable(diagnosis.cure));
   }
+  if (!file.empty()) fmt::print("The GPU and this machine are not checked: fa-profile doctor, without a file, does.\n");
   return problem ? kExitCannot : kExitFine;
 }
 
@@ -41,7 +42,8 @@ void AddDoctor(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const doctor = app.add_subcommand("doctor", "Check whether this machine can profile, and what to fix");
   doctor->add_option("--device", arguments->device, "CUDA device number")->capture_default_str();
-  doctor->add_option("file", arguments->file, "A program, library or cubin to check for line information");
+  doctor->add_option("file", arguments->file,
+                     "A program, library or cubin to check for line information, instead of this machine");
   invocation.When(*doctor, [arguments] { return RunDoctor(arguments->device, arguments->file); });
 }
 

@@ -46,7 +46,8 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       "--no-nvml", [options] { options->nvml = false; }, "Do not read the GPUs");
   serve.add_option("--nvml-library", options->nvml_library, "NVML's library")->group("");
   serve
-      .add_option("--simulate-fleet", options->simulated_hosts, "Also serve N simulated hosts of 8 GPUs at /simulated/")
+      .add_option("--simulate-fleet", options->simulated_hosts,
+                  "Also serve N simulated hosts of 8 GPUs at /simulated/; default: none")
       ->check(CLI::Range(1, 10000))
       ->type_name("N");
   help::AddDuration(serve, "--simulate-interval", options->simulate_interval_seconds,

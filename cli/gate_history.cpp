@@ -75,7 +75,8 @@ void AddGateHistory(CLI::App& gate, Invocation& invocation) {
   CLI::App& show = *history.add_subcommand("show", "Show change points and slow drifts");
   show.add_option("file", arguments->file, "The history")->required();
   show.add_option("--gpu", options.gpu_uuid, "Only cards whose UUID begins with this");
-  show.add_option("--kernel", options.kernel_pattern, "Only kernels whose id matches this regular expression");
+  show.add_option("--kernel", options.kernel_pattern, "Only kernels whose id matches this regular expression")
+      ->type_name("REGEX");
   help::AddNumber(show, "--nights", options.nights, "Only the newest nights of each card; 0: all", 0, 1000000);
   help::AddNumber(show, "--level", options.level, "Share of the findings that may be false", 0.001, 0.5);
   help::AddNumber(show, "--least", options.least,

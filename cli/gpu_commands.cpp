@@ -144,7 +144,8 @@ void AddSelftest(CLI::App& app, Invocation& invocation) {
   jobs::SelftestJob& job = arguments->job;
   CLI::App* const selftest =
       app.add_subcommand("selftest", "Test the profiler on kernels whose counts and phases are known");
-  selftest->add_option("--kernel", job.kernel_pattern, "Only kernels that match this regular expression");
+  selftest->add_option("--kernel", job.kernel_pattern, "Only kernels that match this regular expression")
+      ->type_name("REGEX");
   selftest->add_option("--device", job.device, "CUDA device number")->capture_default_str();
   selftest->add_option("-o,--output", job.file.path, "Keep the recording (*.fap)");
   selftest->add_flag("--force", job.file.overwrite, "Replace an existing recording");

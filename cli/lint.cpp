@@ -124,11 +124,15 @@ void AddLint(CLI::App& app, Invocation& invocation) {
   command->add_option("files", lint.files, "Cubins, or objects, programs and libraries with cubins in them");
   command->add_option("--from-wheel", lint.package,
                       "A wheel, or the folder of a Python package: its attention kernels in one table");
-  command->add_option("--kernel", lint.kernel_pattern, "Only kernels whose C++ name matches this regular expression");
+  command->add_option("--kernel", lint.kernel_pattern, "Only kernels whose C++ name matches this regular expression")
+      ->type_name("REGEX");
   command->add_option("--arch", lint.architecture, "Only code for this architecture: sm_90a, 80");
   command->add_option("--threads", lint.options.threads, "Threads per block; default: what the kernel was compiled for")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory per block")
+  command
+      ->add_option("--smem", lint.options.dynamic_shared_memory_bytes,
+                   "Bytes of dynamic shared memory per block; default: 0, or unknown "
+                   "where a kernel has no other")
       ->check(CLI::Range(0, 1 << 20));
   AddFormatOption(*command, lint.format, &Format::lint);
   command->add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")

@@ -234,12 +234,14 @@ void AddLaunches(CLI::App& app, ProfileArguments& given) {
                                     "Count only launches inside NVTX ranges whose path (\"step / attn\") matches this "
                                     "regular expression")
                          ->type_name("REGEX"));
-  rows.For(kProgram, app.add_option("--launch-skip", launches.skip,
-                                    "Skip the first N launches of a program that --kernel and --nvtx match")
-                         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40)));
-  rows.For(kProgram, app.add_option("--launch-count", launches.count,
-                                    "Launches of a program to measure; with spread, a class needs one for each pass")
-                         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40)));
+  rows.For(kProgram, help::AddNumber(app, "--launch-skip", launches.skip,
+                                     "Skip the first N launches of a program that --kernel and --nvtx match", 0,
+                                     std::int64_t{1} << 40));
+  rows.For(kProgram,
+           app.add_option("--launch-count", launches.count,
+                          "Launches of a program to measure; with spread, a class needs one for each pass; default: "
+                          "all")
+               ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40)));
   for (const char* const option : {"--nvtx", "--launch-skip", "--launch-count"}) {
     rows.Exclude({.option = {option}, .with = {"--replay", "none"}, .why = "it selects launches to measure"});
   }

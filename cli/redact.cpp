@@ -43,8 +43,10 @@ void AddRedact(CLI::App& app, Invocation& invocation) {
   redact->add_option("-o,--output", arguments->to, "The copy")->required();
   redact->add_flag("--force", arguments->overwrite, "Replace an existing file");
   redact->add_flag("--code", arguments->redaction.code, "Leave out machine code, and its samples and counts");
-  redact->add_option("--kernel", arguments->redaction.kernels,
-                     "With --code: only that of kernels that match this regular expression");
+  redact
+      ->add_option("--kernel", arguments->redaction.kernels,
+                   "With --code: only that of kernels that match this regular expression")
+      ->type_name("REGEX");
   redact->add_flag("--closed-code", arguments->redaction.closed_code,
                    "Leave out machine code of cuBLAS, cuDNN and other closed libraries, and its samples and counts");
   redact->add_flag("--paths", arguments->redaction.paths,

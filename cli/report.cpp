@@ -73,6 +73,7 @@ void WriteReport(std::ostream& out, const std::string& path, const Format& forma
   exporters::ReportOptions options = TerminalOptions(kWidestReport, filter.bars);
   options.nvtx_ranges = load::SelectEntries(path, filter.entries, profile);
   if (!filter.explain.empty()) {
+    if (exporters::WriteLosses(out, filter.explain, profile, options)) return;
     exporters::WriteExplanation(out, analyze::RequireFinding(filter.explain), profile, options);
     return;
   }
@@ -188,7 +189,6 @@ int RunReport(const CLI::App& report, ReportArguments& given, const Invocation& 
     return RunRanks(given.paths, *given.format);
   }
   ReportFilter& filter = given.filter;
-  if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
   filter.phase_source = ReadPhaseSource(invocation);
   filter.phase_map = ReadPhaseMap(invocation);
   filter.entries.shapes = given.shapes.Parse();
@@ -232,11 +232,15 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       ->required();
   AddFormatOption(*report, arguments->format, FormatsOfReport());
   AddOutput(*report, arguments->target);
-  report->add_option("--kernel", arguments->filter.entries.kernel_pattern,
-                     "Only kernels that match this regular expression");
-  report->add_option("--nvtx", arguments->filter.entries.nvtx_pattern,
-                     "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
-                     "expression, and what was found in them");
+  report
+      ->add_option("--kernel", arguments->filter.entries.kernel_pattern,
+                   "Only kernels that match this regular expression")
+      ->type_name("REGEX");
+  report
+      ->add_option("--nvtx", arguments->filter.entries.nvtx_pattern,
+                   "Of a program: the NVTX ranges whose path (\"step / attn\") matches this regular expression, their "
+                   "kernels, and what was found in them")
+      ->type_name("REGEX");
   AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
   AddLength(*report, arguments->filter);
   report
@@ -245,7 +249,8 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                    "UTF-8), always, never")
       ->check(help::OneOf({"auto", "always", "never"}));
   report->add_option("--explain", arguments->filter.explain,
-                     "Explain a finding and list where it was found, instead of the report");
+                     "Explain a finding and list where it was found, or what is missing (two_cupti), instead of the "
+                     "report");
   AddCodeViews(*report, arguments->views);
   AddPhaseMap(*report, invocation);
   help::OptionJobs& rows = arguments->rows;

@@ -1,5 +1,6 @@
 #include "fa_profile/explain.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "fa_profile/call_name.h"
@@ -37,6 +38,17 @@ void WriteExplanation(std::ostream& out, const FindingRule& rule, const Profile&
     }
   }
   if (!found) page.Line("This recording does not have it.");
+}
+
+bool WriteLosses(std::ostream& out, const std::string& kind, const Profile& profile, const ReportOptions& options) {
+  if (std::ranges::find(profile.losses, kind, &DataLoss::kind) == profile.losses.end()) return false;
+  TextPage page(out, options);
+  page.Paragraph({}, page.Safe(kind) + ": not a finding, but something that this recording lacks or that disturbed it");
+  page.Line();
+  for (const DataLoss& loss : profile.losses) {
+    if (loss.kind == kind) page.Paragraph("  - ", page.Safe(loss.subject + ": " + loss.reason));
+  }
+  return true;
 }
 
 }  // namespace fa_profile::exporters

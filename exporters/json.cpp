@@ -565,6 +565,7 @@ void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile&, c
   WriteJsonDocument(out, {{"format", "fa-profile diff"},
                           {"version", kJsonVersion},
                           {"incomparable", diff.incomparable},
+                          {"notes", diff.notes},
                           {"not_compared", diff.not_compared},
                           {"entries", ToArray(diff.entries)},
                           {"changes", ToArray(diff.changes)},

@@ -139,6 +139,7 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
   page.Paragraph("before  ", Side(page, before));
   page.Paragraph("after   ", Side(page, after));
   for (const std::string& reason : diff.incomparable) page.Paragraph("not comparable: ", page.Safe(reason));
+  for (const std::string& note : diff.notes) page.Paragraph("note: ", page.Safe(note));
   for (const std::string& reason : diff.not_compared) page.Paragraph("not compared: ", page.Safe(reason));
   // A program may have hundreds of kernels: unchanged ones are only counted.
   const bool programs = before.program && after.program;

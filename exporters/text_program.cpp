@@ -320,7 +320,7 @@ bool IsMeasured(const Profile& profile, const ProfileEntry& entry) {
   return !profile.program || entry.has_counters || entry.phases;
 }
 
-void WriteProgramSummary(TextPage& page, const Profile& profile) {
+void WriteProgramSummary(TextPage& page, const Profile& profile, bool all_ranges) {
   const ProgramUse& program = *profile.program;
   page.Paragraph("", Headline(page, profile));
   if (!profile.session.complete) {
@@ -328,7 +328,7 @@ void WriteProgramSummary(TextPage& page, const Profile& profile) {
   }
   WriteTopKernels(page, ClassesByTime(profile));
   if (!program.memory.empty()) page.Paragraph("", MemorySentence(page, program));
-  if (!program.nvtx.empty()) page.Paragraph("", NvtxSentence(page, program));
+  if (all_ranges && !program.nvtx.empty()) page.Paragraph("", NvtxSentence(page, program));
 }
 
 void WriteProgramTables(TextPage& page, const Profile& profile, bool details) {

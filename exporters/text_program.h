@@ -15,8 +15,9 @@ namespace fa_profile::exporters {
 inline constexpr std::size_t kLongestWrappedKernel = 120;
 
 /// At most fifteen lines (at 100 columns) for readers who look no further: what ran, how busy the GPU was, which
-/// kernels took the time and why, what memory operations took, and where NVTX ranges point. `profile` has a program.
-void WriteProgramSummary(TextPage& page, const Profile& profile);
+/// kernels took the time and why, what memory operations took, and where NVTX ranges point, if `all_ranges` are there.
+/// `profile` has a program.
+void WriteProgramSummary(TextPage& page, const Profile& profile, bool all_ranges);
 
 /// Kernels, memory operations and NVTX ranges, a table each; whatever took less than a thousandth is folded into a
 /// line, and so are rows after the first ten without `details`. `profile` has a program.

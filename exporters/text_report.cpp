@@ -246,7 +246,15 @@ std::string TrendText(const TimingSummary& timing, Bars bars) {
                      FormatValue(least * 1e-9, "seconds"), FormatValue(most * 1e-9, "seconds"));
 }
 
-void WriteTiming(TextPage& page, const ProfileEntry& entry) {
+/// The clock is cycles by time, of replays between the samples: it may be above what the GPU can have.
+std::string ClockText(double hertz, const Device& device) {
+  const auto most = static_cast<double>(device.sm_clock_max_hz);
+  const std::string text = fmt::format("{:.4g} GHz", hertz * 1e-9);
+  if (most <= 0.0 || hertz < 1.0005 * most) return text;
+  return fmt::format("{} (an estimate: the GPU's highest clock is {:.4g})", text, most * 1e-9);
+}
+
+void WriteTiming(TextPage& page, const Device& device, const ProfileEntry& entry) {
   if (!entry.timing) return;
   const TimingSummary& t = *entry.timing;
   std::string text =
@@ -254,7 +262,7 @@ void WriteTiming(TextPage& page, const ProfileEntry& entry) {
                   t.samples, page.Safe(t.method), FormatValue(t.p05_ns * 1e-9, "seconds"),
                   FormatValue(t.p95_ns * 1e-9, "seconds"), FormatValue(t.spread_ratio, "ratio"));
   if (t.sm_clock_hz && t.median_cycles) {
-    text += fmt::format(", {} cycles at {:.4g} GHz", FormatValue(*t.median_cycles, "count"), *t.sm_clock_hz * 1e-9);
+    text += fmt::format(", {} cycles at {}", FormatValue(*t.median_cycles, "count"), ClockText(*t.sm_clock_hz, device));
   }
   page.Paragraph("  time       ", text);
   if (const std::string trend = TrendText(t, page.bars()); !trend.empty()) page.Line("  trend      " + trend);
@@ -357,7 +365,7 @@ void WriteMetrics(TextPage& page, const ProfileEntry& entry) {
   page.Grid(cells, kIndent);
 }
 
-void WriteEntry(TextPage& page, const ProfileEntry& entry) {
+void WriteEntry(TextPage& page, const Profile& profile, const ProfileEntry& entry) {
   std::string title = page.Safe(NameOf(entry));
   if (entry.shape) title += std::string(page.separator()) + entry.shape->ToString();
   if (!entry.bottleneck.empty()) title += fmt::format("{}bound by {}", page.separator(), page.Safe(entry.bottleneck));
@@ -370,7 +378,7 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
   if (entry.part.empty() && !entry.use) WriteVerification(page, entry);
   WriteFindings(page, entry);
   WriteUse(page, entry);
-  WriteTiming(page, entry);
+  WriteTiming(page, profile.device, entry);
   WriteLaunches(page, entry);
   WriteTimelineLine(page, entry);
   WriteOccupancy(page, entry);
@@ -462,7 +470,7 @@ void WriteWhole(TextPage& page, const Profile& profile, const ReportOptions& opt
   WriteGpu(page, profile.device);
   WriteRun(page, profile);
   WriteTables(page, profile, options);
-  for (const ProfileEntry* const entry : ShownEntries(profile)) WriteEntry(page, *entry);
+  for (const ProfileEntry* const entry : ShownEntries(profile)) WriteEntry(page, profile, *entry);
   WriteLosses(page, profile);
 }
 
@@ -482,7 +490,7 @@ void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOpti
   TextPage page(out, options);
   page.Rule("fa-profile report");
   if (profile.program) {
-    WriteProgramSummary(page, profile);
+    WriteProgramSummary(page, profile, options.nvtx_ranges.empty());
     page.Line();
   }
   if (options.details) return WriteWhole(page, profile, options);

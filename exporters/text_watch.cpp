@@ -266,6 +266,7 @@ void WriteTextMoved(std::ostream& out, const ProfileDiff& diff, const std::map<s
     if (IsWrong(*entry)) WriteWrong(page, *entry, FindCall(before, *entry));
   }
   for (const std::string& reason : diff.incomparable) page.Paragraph("not comparable: ", page.Safe(reason));
+  for (const std::string& note : diff.notes) page.Paragraph("note: ", page.Safe(note));
   for (const std::string& reason : diff.not_compared) page.Paragraph("not compared: ", page.Safe(reason));
   for (const ProfileEntry* const entry : calls) {
     if (IsWrong(*entry)) continue;

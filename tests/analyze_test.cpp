@@ -733,6 +733,32 @@ TEST(DiffTest, WhatCannotBeComparedIsNotJudged) {
   EXPECT_TRUE(diff.findings.empty());
 }
 
+TEST(DiffTest, TimesOfTwoCardsOfAModelAreJudgedBeyondWhatCardsDifferBy) {
+  const Profile before = Analyze(MakeRecording());
+  Profile after = before;
+  after.entries[0].metrics["duration_seconds"] *= 1.08;
+  EXPECT_TRUE(Diff(before, after).notes.empty());
+  EXPECT_EQ(ChangeOf(Diff(before, after), "duration_seconds").judgement, "worse");
+  after.device.uuid = "GPU-another";
+  const ProfileDiff diff = Diff(before, after);
+  EXPECT_TRUE(diff.incomparable.empty());
+  ASSERT_EQ(diff.notes.size(), 1U);
+  EXPECT_TRUE(diff.notes[0].starts_with("two cards: " + before.device.uuid + " before, GPU-another after; "));
+  EXPECT_EQ(ChangeOf(diff, "duration_seconds").judgement, "same");
+  after.entries[0].metrics["duration_seconds"] *= 1.08;
+  EXPECT_EQ(ChangeOf(Diff(before, after), "duration_seconds").judgement, "worse");
+  after.device.driver_version = "590.1";
+  EXPECT_EQ(Diff(before, after).notes,
+            std::vector<std::string>{"two cards: " + before.device.uuid + " before, GPU-another after"});
+  after.device.driver_version = before.device.driver_version;
+  after.device.uuid.clear();  // redacted
+  EXPECT_TRUE(Diff(before, after).notes.empty());
+  after.device = before.device;
+  after.device.name = "NVIDIA L4";
+  after.device.uuid = "GPU-another";
+  EXPECT_TRUE(Diff(before, after).notes.empty()) << "it says that they cannot be compared";
+}
+
 TEST(DiffTest, ACountThatOneSideDoesNotTakeIsNotCounted) {
   Profile before = Analyze(MakeRecording());
   std::vector<PhaseEntry>& phases = before.entries[0].phases->phases;

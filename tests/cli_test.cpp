@@ -11,7 +11,10 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "run_program.h"
 #include "test_files.h"
@@ -30,6 +33,30 @@ class CliTest : public FolderTest {
     fa_profile::ExpectRefused(Run(arguments), arguments, what, cure);
   }
 
+  // The lines of all help texts from `command` down; what continues in the next line is joined.
+  std::vector<std::string> HelpLines(const std::string& command) const {
+    std::istringstream text(Run(command + " --help").out);
+    std::vector<std::string> lines;
+    std::vector<std::string> below;
+    bool commands = false;
+    for (std::string line; std::getline(text, line);) {
+      if (line == "Subcommands:") commands = true;
+      if (line.empty()) commands = false;
+      const bool begins = line.starts_with("  ") && !line.starts_with("   ");
+      if (commands && begins) below.push_back(line.substr(2, line.find(' ', 2) - 2));
+      if (begins || lines.empty()) {
+        lines.push_back(command + ": " + line);
+      } else {
+        lines.back() += " " + line;
+      }
+    }
+    for (const std::string& name : below) {
+      const std::vector<std::string> more = HelpLines(command.empty() ? name : command + " " + name);
+      lines.insert(lines.end(), more.begin(), more.end());
+    }
+    return lines;
+  }
+
   const std::string bundled_ = FA_PROFILE_BUNDLED_RECORDING;
 };
 
@@ -42,6 +69,40 @@ TEST_F(CliTest, WithoutAGpuTheFirstLineSaysThatTheBundledRecordingIsReported) {
   for (const char* const kernel : {"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma", "hopper"}) {
     EXPECT_NE(outcome.out.find(std::string("\n") + kernel), std::string::npos) << kernel;
   }
+}
+
+TEST_F(CliTest, AShareOfAPhaseAboveThePeakIsMissingAndTheReportNamesIt) {
+  const std::string missing = Run("report --explain phase_contradictory " + bundled_).out;
+  EXPECT_NE(missing.find("  - of tensor peak in pv of hopper@1,8,512,64: above 100 %"), std::string::npos) << missing;
+  const std::string clocks = Run("report --details " + bundled_).out;
+  EXPECT_NE(clocks.find("2.06 GHz (an estimate: the"), std::string::npos);
+}
+
+TEST_F(CliTest, DiffSaysThatTheCardsDiffer) {
+  const std::string steps = (std::filesystem::path(bundled_).parent_path() / "hopper").string();
+  const std::string diff = "diff " + steps + "/1-plain.fap " + steps + "/8-sums.fap --format ";
+  for (const char* const format : {"text", "json", "html"}) {
+    EXPECT_NE(Run(diff + format).out.find("two cards: GPU-cae14e80-"), std::string::npos) << format;
+  }
+  const std::string text = Run(diff + "text").out;
+  EXPECT_LT(text.find("note: two cards: "), text.find("hopper_64")) << "in the head";
+}
+
+TEST_F(CliTest, HelpHasTheDefaultOfEachNumberAndOneWordForPatterns) {
+  int numbers = 0;
+  int patterns = 0;
+  for (const std::string& line : HelpLines("")) {
+    if (std::regex_search(line, std::regex(":   -\\S+ (N|NUMBER|DURATION) "))) {
+      ++numbers;
+      EXPECT_NE(line.find("default"), std::string::npos) << line;
+    }
+    if (line.find("regular expression") != std::string::npos) {
+      ++patterns;
+      EXPECT_NE(line.find(" REGEX "), std::string::npos) << line;
+    }
+  }
+  EXPECT_GT(numbers, 40);
+  EXPECT_GT(patterns, 8);
 }
 
 TEST_F(CliTest, TheFirstReportHasTheAnswerAndAtMost120Lines) {
@@ -227,6 +288,9 @@ TEST_F(CliTest, HelpPrintsWhatTheOptionPrints) {
 TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("--explain serial-sofmax", "did you mean serial-softmax", "the findings are");
   ExpectRefused("report --explain x " + bundled_, "there is no finding 'x'", "the findings are");
+  const std::string loss = Run("report --explain metric_unavailable " + bundled_).out;
+  EXPECT_TRUE(loss.starts_with("metric_unavailable: not a finding, ")) << loss;
+  EXPECT_NE(loss.find("\n  - nvlrx__bytes.sum.per_second: CUPTI cannot collect it"), std::string::npos) << loss;
   ExpectRefused("--ncu-set ful", "'ful'", "full");
   ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma", "the kernels are");
   ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression: missing )", "--kernel 'wmma|mma'");
@@ -274,10 +338,16 @@ TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
   for (const char* const command : {"doctor", "verify", "selftest"}) {
     ExpectRefused(std::string(command) + " --device abc", "--device must be a number, not 'abc'", "CUDA device number");
   }
+  const std::string not_checked = "The GPU and this machine are not checked: fa-profile doctor, without a file, does.";
+  EXPECT_NE(Run("doctor " + bundled_).out.find(not_checked), std::string::npos);
+  EXPECT_EQ(Run("doctor").out.find(not_checked), std::string::npos);
   ExpectRefused("doctor --device 0 --device 1", "--device is given 2 times", "give it once");
   ExpectRefused("verify --draws abc", "--draws", "Random inputs per shape");
   ExpectRefused("verify --seed -1", "--seed", "Seed of the first draw");
   ExpectRefused("gate --pair a", "--pair needs 2 values", "in turns");
+  ExpectRefused("gate --static --strict old.so new.so", "--static needs a value before --strict", "--static: Judge");
+  ExpectRefused("gate --strict --static --arch 90 old.so new.so", "--static needs a value before --arch", "two builds");
+  ExpectRefused("report a.fap -o --force", "--output needs a value before --force", "Write to this file");
   ExpectRefused("baseline list --format jsn", "--format must be text or json, not 'jsn'", "text or json");
   ExpectRefused("--device x", "--device must be a number, not 'x'", "CUDA device number");
   ExpectRefused("--device ''", "--device", "hint:");

@@ -55,6 +55,18 @@ TEST(JudgeCountersTest, WhereMoreIsBetterLessIsARegression) {
   EXPECT_EQ(Counted(31.0, 32.0, threads).Of().verdict, Verdict::kPass);
 }
 
+TEST(JudgeCountersTest, AChangeIsWrittenWithTheDecimalsThatShowIt) {
+  const auto reason = [](double base, double candidate) {
+    const MetricKey coalescing{"qk", "phase_coalescing_ratio"};
+    Scenario scenario = Counted(base, candidate, coalescing);
+    scenario.thresholds.counter_relative = 0.0;
+    return Find(scenario.Of(), coalescing.metric, coalescing.phase).reason;
+  };
+  EXPECT_EQ(reason(0.706, 0.505), "coalescing 70.6 % -> 50.5 % in qk");
+  EXPECT_EQ(reason(0.7055, 0.7048), "coalescing 70.55 % -> 70.48 % in qk");
+  EXPECT_EQ(reason(0.70551, 0.70549), "coalescing 70.551 % -> 70.549 % in qk");
+}
+
 TEST(JudgeCountersTest, ACounterFromZeroIsARegression) {
   EXPECT_EQ(Counted(0.0, 1024.0, {"", "local_memory_bytes"}).Of().verdict, Verdict::kRegression);
 }

@@ -175,6 +175,19 @@ TEST(ReportTest, BarsAndATrendAreDrawnWhereAskedFor) {
   }
 }
 
+TEST(ReportTest, AClockAboveWhatTheGpuCanHaveIsExplained) {
+  Profile profile = SampleProfile();
+  profile.device.sm_clock_max_hz = 1980000000;
+  const auto one_line = [&](double hertz) {
+    profile.entries[0].timing->sm_clock_hz = hertz;
+    profile.entries[0].timing->median_cycles = 20000.0;
+    return Text(profile, {.width = 1000});
+  };
+  EXPECT_NE(one_line(2.06e9).find("20.0 k cycles at 2.06 GHz (an estimate: the GPU's highest clock is 1.98)"),
+            std::string::npos);
+  EXPECT_NE(one_line(1.98e9).find("20.0 k cycles at 1.98 GHz\n"), std::string::npos);
+}
+
 TEST(ReportTest, APhaseMapIsSuggestedWherePhasesAreOpcodeClasses) {
   Profile profile = SampleProfile();
   EXPECT_EQ(Text(profile).find("--phase-map"), std::string::npos);

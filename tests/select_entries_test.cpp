@@ -80,9 +80,23 @@ TEST(SelectEntriesTest, RangesSelectTheirKernelsUnlessAllAreWanted) {
   ASSERT_EQ(profile.program->layers.size(), 2U);
   EXPECT_EQ(profile.program->layers[0].layer, "step * / attn / out");
   EXPECT_EQ(profile.program->layers[1].layer, "step * / attn");
+  ASSERT_EQ(profile.program->nvtx.size(), 1U);
+  EXPECT_EQ(profile.program->nvtx[0].path, "step 3 / attn");
   profile = Program();
   EXPECT_EQ(SelectEntries("F.fap", {.nvtx_pattern = "none", .all_kernels = true}, profile), std::set<std::string>{});
   EXPECT_EQ(profile.entries.size(), 2U);
+  EXPECT_EQ(profile.program->nvtx.size(), 2U);
+}
+
+TEST(SelectEntriesTest, RangesInAndAroundTheSelectedOnesStay) {
+  Profile profile = Program();
+  for (const char* const path : {"step 3", "step 3 / attn / out", "step 3 / attention", "step 3 / mlp", "step 33"}) {
+    profile.program->nvtx.emplace_back().path = path;
+  }
+  (void)SelectEntries("F.fap", {.nvtx_pattern = "attn$"}, profile);
+  std::vector<std::string> paths;
+  for (const NvtxUse& use : profile.program->nvtx) paths.push_back(use.path);
+  EXPECT_EQ(paths, (std::vector<std::string>{"step 3 / attn", "step 3", "step 3 / attn / out"}));
 }
 
 TEST(SelectEntriesTest, LayersOfOtherKernelsAreLeftOut) {

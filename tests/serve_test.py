@@ -442,6 +442,18 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(serve.counted(), 1)
             self.assertEqual(serve.counted("bad"), 300)
 
+    def test_a_new_recording_waits_for_few_of_many_broken_files(self):
+        spool = pathlib.Path(self.folder) / "spool"
+        spool.mkdir()
+        for number in range(1000):
+            # It takes a process to see that these are broken; a collection has time for few of them.
+            (spool / f"a{number}.fap").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+        shutil.copy(self.small(0), spool / "good.fap")
+        os.utime(spool / "good.fap", (time.time() + 10,) * 2)  # it is the newest
+        with Serve(self.folder, interval="0.2s") as serve:
+            wait_for("counted", lambda: serve.counted() == 1)
+            self.assertLess(serve.counted("bad"), 500)
+
     def test_done_and_bad_have_a_limit_of_bytes(self):
         size = self.small(0).stat().st_blocks * 512
         with Serve(self.folder, "--keep-bytes", str(3 * size + size // 2)) as serve:
@@ -504,12 +516,49 @@ class ServeTest(unittest.TestCase):
                     self.assertEqual(serve.log_text().count("is damaged"), number + 1)
                     serve.stop()
 
+    def test_minus_zero_in_a_state_is_zero(self):
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            serve.wait_for_launches(10)
+            serve.stop()
+        state = pathlib.Path(self.folder) / "state" / "exporter.json"
+
+        def minus_zero(value):
+            if isinstance(value, dict):
+                return {name: part if name in ("version", "gpu") else minus_zero(part) for name, part in value.items()}
+            if isinstance(value, list):
+                return [minus_zero(part) for part in value]
+            return -0.0 if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+        state.write_text(json.dumps(minus_zero(json.loads(state.read_text()))))
+        self.assertIn("-0.0", state.read_text())
+        with Serve(self.folder) as serve:
+            self.assertEqual(serve.value("faprof_exporter_refused_states"), 0)
+            lines = serve.get().splitlines()
+            self.assertTrue(any(line.startswith("faprof_kernel_launches_total") for line in lines))
+            self.assertEqual([line for line in lines if line.endswith((" -0", " -0.0"))], [])
+            serve.put(self.small(1), "b.fap")  # saves the state
+            serve.wait_for_launches(10)
+            serve.stop()
+        self.assertNotRegex(state.read_text(), r"-0\b")
+
     @unittest.skipIf("SANITIZED" in os.environ, "a sanitizer must be loaded first")
     def test_a_stop_before_main_ends_it_with_0(self):
         run = self.run_program("serve", "--spool", self.folder, "--state", f"{self.folder}/state", "--no-nvml", "--listen", "127.0.0.1:0",
                                env=os.environ | {"LD_PRELOAD": SET_CLOCK, "END_AT_START": "1"})
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("stopping", run.stderr)
+
+    def test_a_stop_while_the_loader_works_ends_it_with_0_where_the_signal_is_blocked(self):
+        program = os.path.realpath(PROGRAM)
+        arguments = [program, "serve", "--spool", self.folder, "--state", f"{self.folder}/state", "--no-nvml", "--listen", "127.0.0.1:0"]
+        for _ in range(10 if "SANITIZED" in os.environ else 50):
+            with subprocess.Popen(["env", "--block-signal=TERM", *arguments], stderr=subprocess.PIPE, text=True) as serve:
+                while os.readlink(f"/proc/{serve.pid}/exe") != program:
+                    pass
+                serve.terminate()
+                self.assertIn("stopping", serve.communicate(timeout=LONG)[1])
+                self.assertEqual(serve.returncode, 0)
 
     def test_nothing_in_a_recording_forges_a_metric(self):
         hostile = tempfile.TemporaryDirectory()

@@ -184,6 +184,38 @@ TEST(TensorMemoryTest, TwoLayersWithAnActivationBetweenThemAreNoAttention) {
             "not attention: no exponential is of scores less their maximum");
 }
 
+/// The loop of a backward pass over queries, for dK and dV. `ds`: how dS (R52) reaches its product.
+std::string RefusalOfBackward(const std::vector<Line>& ds) {
+  std::vector<Line> lines{
+      {"", "UTMALDG.2D", "[UR40], [UR44]", {}}, {"", "UMOV", kDescriptor, {}},
+      {"", "UTMALDG.2D", "[UR48], [UR52]", {}}, Product("gdesc[UR4]", "tmem[UR8+0x40]"),  // S
+      {"", "UTCBAR", "[UR60], URZ", {}},        {"", "LDTM.x8", "R4, tmem[UR8+0x40]", {}},
+      {"", "LDS", "R20, [UR61]", {}},           {"", "FADD", "R21, R4, -R20", {}},
+      {"", "MUFU.EX2", "R22, R21", {}},         {"", "F2FP.F16.F32.PACK_AB", "R24, R22, R22", {}},
+      {"", "STTM", "tmem[UR8+0x80], R24", {}},  Product("tmem[UR8+0x80]", "tmem[UR8]", "UPT"),  // dV
+      Product("gdesc[UR4]", "tmem[UR8+0x100]"),                                                 // dP
+      {"", "UTCBAR", "[UR60], URZ", {}},        {"", "LDTM.x8", "R48, tmem[UR8+0x100]", {}},
+      {"", "LDS", "R50, [UR61+0x100]", {}},     {"", "FADD", "R49, R48, -R50", {}},
+      {"", "FMUL", "R51, R49, R22", {}},        {"", "F2FP.F16.F32.PACK_AB", "R52, R51, R51", {}}};
+  lines.insert(lines.end(), ds.begin(), ds.end());
+  lines.push_back({"@P0", "BRA", "0x20", {}});
+  lines.push_back({"", "LDTM.x8", "R60, tmem[UR8]", {}});
+  lines.push_back({"", "STG.E", "desc[UR62][R2.64], R60", {}});
+  lines.push_back({"", "LDTM.x8", "R60, tmem[UR8+0x180]", {}});
+  lines.push_back({"", "STG.E", "desc[UR62][R2.64+0x1000], R60", {}});
+  lines.push_back({"", "EXIT", "", {}});
+  return std::string(InferPhases(MakeFunction(lines), {}).refusal_word);
+}
+
+TEST(TensorMemoryTest, ABackwardPassIsCalledSo) {
+  EXPECT_EQ(RefusalOfBackward(
+                {{"", "STTM", "tmem[UR8+0x140], R52", {}}, Product("tmem[UR8+0x140]", "tmem[UR8+0x180]", "UPT")}),
+            "backward");
+  EXPECT_EQ(RefusalOfBackward({{"", "STS", "[R9+0x4000], R52", {}}, Product("gdesc[UR4]", "tmem[UR8+0x180]", "UPT")}),
+            "backward");
+  EXPECT_NE(RefusalOfBackward({{"", "STG.E", "desc[UR62][R2.64+0x2000], R52", {}}}), "backward") << "no product of dS";
+}
+
 TEST(TensorMemoryTest, HeadSizesMayDifferIfTheDepthOfQkIsOneOfThem) {
   EXPECT_EQ(InferPhases(MakeFunction(TensorAttention(12, 8)), {}).refusal, "") << "192 and 128";
   EXPECT_EQ(InferPhases(MakeFunction(TensorAttention(3, 2)), {}).refusal_word, "ratio") << "48 and 32";

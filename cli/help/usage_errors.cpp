@@ -152,6 +152,18 @@ std::optional<Error> NotInRange(const CLI::Option& option, const std::string& me
                      message.substr(begin, end - begin));
 }
 
+// CLI11 takes what follows an option for its value, also another option.
+std::optional<Error> OptionAsValue(const CLI::App& command) {
+  for (const CLI::Option* const option : command.get_options()) {
+    if (option->get_items_expected_max() == 0 || option->get_positional()) continue;
+    for (const std::string& value : option->results()) {
+      if (!value.starts_with('-') || command.get_option_no_throw(value) == nullptr) continue;
+      return Error(Shown(*option) + " needs a value before " + value, WithMeaning(*option));
+    }
+  }
+  return std::nullopt;
+}
+
 void RefuseWrongValues(const CLI::App& command) {
   for (const CLI::Option* const option : command.get_options()) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
@@ -198,6 +210,9 @@ void RefuseOptionsBeforeCommand(const CLI::App& app, const std::vector<std::stri
 Error UsageError(const CLI::App& app, const CLI::ParseError& error, const ProgramUsage& program) {
   const std::vector<const CLI::App*> commands = GivenCommands(app);
   const CLI::App& command = *commands.back();
+  for (const CLI::App* const each : commands) {
+    if (const auto value = OptionAsValue(*each)) return *value;
+  }
   // Words unknown to CLI11 come first: its other complaints are often a consequence.
   for (const CLI::App* const each : commands) {
     const std::vector<std::string> unknown = each->remaining();
@@ -223,6 +238,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error, const Progra
 void CheckUsage(const CLI::App& app, const ProgramUsage& program) {
   RefuseOptionsBeforeCommand(app, program.shared_options);
   for (const CLI::App* const command : GivenCommands(app)) {
+    if (const auto value = OptionAsValue(*command)) throw Error(*value);
     RefuseWrongValues(*command);
     RefuseNotANumber(*command);
   }

@@ -72,10 +72,10 @@ struct Writer {
   }
 };
 
-// get<double>() reads true as 1.
+// get<double>() reads true as 1. -0.0 becomes 0.0: the page would show "-0".
 double Number(const Json& value) {
   if (!value.is_number()) throw Error("'" + value.dump() + "' must be a number");
-  return value.get<double>();
+  return value.get<double>() + 0.0;
 }
 
 struct Reader {

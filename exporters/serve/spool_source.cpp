@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -34,6 +35,8 @@ constexpr double kMostCountingSeconds = 60;
 // Works also after an upgrade has replaced the file.
 constexpr const char* kThisProgram = "/proc/self/exe";
 constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
+// After so many broken recordings in a row, the newest ones are read in turn with the oldest.
+constexpr int kManyBroken = 8;
 
 double SecondsSince(Clock::time_point when) { return std::chrono::duration<double>(Clock::now() - when).count(); }
 
@@ -95,6 +98,7 @@ class SpoolCounter {
   };
   using Leaving = std::map<std::string, Target>;
   void CountFiles(Spool::Listing& listing, Collection& collection);
+  bool IsNewestNext() const { return broken_in_a_row_ >= kManyBroken && broken_in_a_row_ % 2 == 0; }
   void CountRecording(const std::string& name, const HostReading& host, ExporterState& next, Leaving& leaving);
   void CountFailure(const std::string& name, ExporterState& next, Leaving& leaving);
   void Leave(const Leaving& leaving);
@@ -104,6 +108,7 @@ class SpoolCounter {
   Spool spool_;
   Leaving stuck_;                  ///< processed, but could not be moved out of the spool
   std::set<std::string> waiting_;  ///< files that could not be read at the latest collection
+  int broken_in_a_row_ = 0;        ///< recordings read since the last good one, also in earlier collections
   std::string not_now_;            ///< why a file in this collection could not be read or moved
 };
 
@@ -111,6 +116,7 @@ void SpoolCounter::CountRecording(const std::string& name, const HostReading& ho
                                   Leaving& leaving) {
   const std::string identity = spool_.Identity(name);
   try {
+    broken_in_a_row_ += 1;  // unless it turns out to be good
     const Json answer = Contributed(spool_.Open(name));
     const auto hash = answer.at("sha256").get<std::string>();
     if (std::ranges::find(next.counted, hash) != next.counted.end()) {
@@ -125,6 +131,7 @@ void SpoolCounter::CountRecording(const std::string& name, const HostReading& ho
       next.last_recording = UnixNow();
       leaving[name] = {"done", identity, name + " is counted"};
     }
+    broken_in_a_row_ = 0;
   } catch (const NotNow& error) {
     not_now_ = name + ": " + error.message();
     waiting_.insert(name);
@@ -177,7 +184,9 @@ void SpoolCounter::Move(const Leaving& leaving) {
 // nothing is counted twice, and nothing is lost.
 void SpoolCounter::CountFiles(Spool::Listing& listing, Collection& collection) {
   // Files that could not be read at the last collection come last, so that they do not block the others.
-  std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
+  const auto later =
+      std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
+  std::deque<std::string> unread(listing.recordings.begin(), later.begin());
   waiting_.clear();
   const Clock::time_point began = Clock::now();
   const double most_seconds = std::min(kCountingShare * options_.interval_seconds, kMostCountingSeconds);
@@ -190,9 +199,20 @@ void SpoolCounter::CountFiles(Spool::Listing& listing, Collection& collection) {
     if (is_over(0.5)) break;
     if (!stuck_.contains(name)) CountFailure(name, next, leaving);
   }
-  for (const std::string& name : listing.recordings) {
-    if (is_over(1)) break;
+  const auto count = [&](const std::string& name) {
     if (!stuck_.contains(name)) CountRecording(name, collection.host, next, leaving);
+  };
+  // Oldest first: the page's gauges are from the recording read last. But thousands of broken files must not take the
+  // time of the good ones behind them.
+  while (!unread.empty() && !is_over(1)) {
+    const bool newest = IsNewestNext();
+    const std::string name = newest ? unread.back() : unread.front();
+    newest ? unread.pop_back() : unread.pop_front();
+    count(name);
+  }
+  for (const std::string& name : later) {
+    if (is_over(1)) break;
+    count(name);
   }
   if (!leaving.empty()) {
     spool_.RequireOwned();

@@ -390,6 +390,15 @@ void AddContradictions(Profile& profile) {
            std::string(FindMetric(id)->label) + " of " + CallName(entry.kernel, entry.shape, entry.part),
            "outside 0 to 100 %: its counters come from different passes and contradict each other", 1});
     }
+    for (const PhaseEntry& phase : entry.phases ? entry.phases->phases : std::vector<PhaseEntry>()) {
+      for (const std::string& id : phase.contradictory) {
+        profile.losses.push_back({"phase_contradictory",
+                                  std::string(FindPhaseMetric(id)->label) + " in " + phase.name + " of " +
+                                      CallName(entry.kernel, entry.shape, entry.part),
+                                  "above 100 %: the phase's work also runs while warps are sampled in other phases",
+                                  1});
+      }
+    }
   }
 }
 

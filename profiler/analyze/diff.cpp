@@ -71,6 +71,27 @@ std::vector<std::string> Incomparable(const Profile& before, const Profile& afte
   return reasons;
 }
 
+bool OnTwoCards(const Device& before, const Device& after) {
+  return before.name == after.name && !before.uuid.empty() && !after.uuid.empty() && before.uuid != after.uuid;
+}
+
+/// `judged`: the two are comparable but for that.
+std::vector<std::string> Notes(const Profile& before, const Profile& after, bool judged) {
+  if (!OnTwoCards(before.device, after.device)) return {};
+  std::string note = "two cards: " + before.device.uuid + " before, " + after.device.uuid + " after";
+  if (judged) {
+    note += "; equal code differs by up to " + std::to_string(std::lround(CardError() * 100.0)) +
+            " % in time between cards of one model, so a smaller difference counts as the same";
+  }
+  return {note};
+}
+
+/// How the two profiles are compared.
+struct Terms {
+  double min_ratio = 0.0;
+  bool two_cards = false;
+};
+
 /// A phase's count that moved by less than this share of the kernel's does not make the kernel better or worse; the
 /// gate's limit.
 constexpr double kCountTolerance = 0.005;
@@ -146,7 +167,7 @@ Metrics CountsOf(const PhaseTable& table) {
 }
 
 /// Phases by name; a side without the phase has no metrics there.
-void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double min_ratio, MetricChange change,
+void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, const Terms& terms, MetricChange change,
                    std::vector<MetricChange>& changes) {
   if (!before.phases || !after.phases) return;
   std::vector<std::string> names;
@@ -165,8 +186,8 @@ void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double
     change.phase = name;
     const Metrics own_before = metrics_of(*before.phases, name);
     const Metrics own_after = metrics_of(*after.phases, name);
-    const DiffNoise noise(before, after, own_before, own_after);
-    CompareMetrics(PhaseCatalogue(), own_before, own_after, min_ratio, noise, wholes, change, changes);
+    const DiffNoise noise(before, after, own_before, own_after, terms.two_cards);
+    CompareMetrics(PhaseCatalogue(), own_before, own_after, terms.min_ratio, noise, wholes, change, changes);
   }
 }
 
@@ -219,7 +240,7 @@ std::optional<double> Overlap(const ProfileEntry& entry) {
   return entry.phases->overlap->work_ratio;
 }
 
-void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio, ProfileDiff& diff) {
+void Compare(const ProfileEntry& before, const ProfileEntry& after, const Terms& terms, ProfileDiff& diff) {
   std::vector<MetricChange>& changes = diff.changes;
   const std::size_t pair = diff.entries.size() - 1;
   const bool one_model = PhaseModel(before) == PhaseModel(after);
@@ -236,10 +257,10 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
     CompareShare("kernel_time_share_ratio", before.use->share_ratio, after.use->share_ratio, kKernelShareTolerance,
                  change, changes);
   }
-  CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, DiffNoise(before, after), {}, change,
-                 changes);
+  CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, terms.min_ratio,
+                 DiffNoise(before, after, terms.two_cards), {}, change, changes);
   CompareShare("product_overlap_ratio", Overlap(before), Overlap(after), kOverlapTolerance, change, changes);
-  if (one_model) ComparePhases(before, after, min_ratio, change, changes);
+  if (one_model) ComparePhases(before, after, terms, change, changes);
   std::stable_sort(changes.begin() + first, changes.end(), [](const MetricChange& a, const MetricChange& b) {
     return std::pair(Group(a), -Weight(a)) < std::pair(Group(b), -Weight(b));
   });
@@ -270,6 +291,8 @@ void TakeBackJudgements(ProfileDiff& diff) {
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) {
   ProfileDiff diff;
   diff.incomparable = Incomparable(before, after);
+  diff.notes = Notes(before, after, diff.incomparable.empty());
+  const Terms terms{min_ratio, OnTwoCards(before.device, after.device)};
   if (before.program && after.program) {
     CompareShare("gpu_busy_ratio", before.program->busy_ratio, after.program->busy_ratio, kKernelShareTolerance, {},
                  diff.changes);
@@ -286,7 +309,7 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
     used[same.front()] = true;
     const ProfileEntry& partner = after.entries[same.front()];
     diff.entries.push_back({static_cast<std::size_t>(&entry - before.entries.data()), same.front()});
-    Compare(entry, partner, min_ratio, diff);
+    Compare(entry, partner, terms, diff);
     if (KindsOfMeasurement(before, entry) == KindsOfMeasurement(after, partner)) {
       const FindingChange names{diff.entries.size() - 1, entry.kernel, entry.part, ShapeOf(entry), {}, {}};
       CompareFindings(entry, partner, names, diff.findings);

@@ -59,21 +59,24 @@ double Variance(double share, double samples) {
 
 }  // namespace
 
-double TimeError(const ProfileEntry& before, const ProfileEntry& after) {
-  if (!before.timing || !after.timing || before.timing->median_ns <= 0.0) return 0.0;
+double CardError() { return kErrors * std::sqrt(2.0) * kCardSpread; }
+
+double TimeError(const ProfileEntry& before, const ProfileEntry& after, bool two_cards) {
+  const double of_cards = two_cards ? CardError() : 0.0;
+  if (!before.timing || !after.timing || before.timing->median_ns <= 0.0) return of_cards;
   const double of_medians = MedianError(*before.timing, *after.timing) / before.timing->median_ns;
-  return std::hypot(of_medians, kErrors * std::sqrt(2.0) * kProcessSpread);
+  return std::hypot(of_medians, kErrors * std::sqrt(2.0) * kProcessSpread, of_cards);
 }
 
-DiffNoise::DiffNoise(const ProfileEntry& before, const ProfileEntry& after)
-    : before_(before.metrics), after_(after.metrics), time_ratio_(TimeError(before, after)) {
-  if (time_ratio_ > 0.0) call_seconds_ = std::max(before.timing->median_ns, after.timing->median_ns) * 1e-9;
+DiffNoise::DiffNoise(const ProfileEntry& before, const ProfileEntry& after, bool two_cards)
+    : before_(before.metrics), after_(after.metrics), time_ratio_(TimeError(before, after, two_cards)) {
+  if (before.timing && after.timing) call_seconds_ = std::max(before.timing->median_ns, after.timing->median_ns) * 1e-9;
 }
 
 DiffNoise::DiffNoise(const ProfileEntry& before, const ProfileEntry& after, const Metrics& phase_before,
-                     const Metrics& phase_after)
-    : before_(phase_before), after_(phase_after), of_phase_(true), time_ratio_(TimeError(before, after)) {
-  if (time_ratio_ > 0.0) call_seconds_ = std::max(before.timing->median_ns, after.timing->median_ns) * 1e-9;
+                     const Metrics& phase_after, bool two_cards)
+    : before_(phase_before), after_(phase_after), of_phase_(true), time_ratio_(TimeError(before, after, two_cards)) {
+  if (before.timing && after.timing) call_seconds_ = std::max(before.timing->median_ns, after.timing->median_ns) * 1e-9;
   samples_before_ = static_cast<double>(before.phases->samples);
   samples_after_ = static_cast<double>(after.phases->samples);
 }

@@ -85,17 +85,16 @@ class PhaseDeriver {
     for (const auto& [name, value] : whole) common_["kernel." + name] = value;
   }
 
-  Metrics Derive(const PhaseVariables& phase) const {
+  Derived Derive(const PhaseVariables& phase) const {
     // A phase cannot do more than the peak in its time. Shares are sampled, so slightly above 1 is 1; far above, the
     // work (WGMMA, mostly) runs while other instructions are sampled, and the ratio says nothing.
     constexpr double kSampleSlack = 0.1;
     static const ParsedCatalogue catalogue(PhaseCatalogue(), kSampleSlack);
-    Derived derived = catalogue.Evaluate([&](const std::string& name) {
+    return catalogue.Evaluate([&](const std::string& name) {
       if (const auto value = FindMetricOf(entry_, name)) return value;
       if (const auto value = Find(phase, name)) return value;
       return Find(common_, name);
     });
-    return std::move(derived.metrics);
   }
 
  private:
@@ -168,7 +167,8 @@ std::uint64_t ToCount(double samples) {
 std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& deriver) {
   std::vector<PhaseEntry> entries;
   for (const auto& [name, variables] : sums.phases) {
-    entries.push_back({name, deriver.Derive(variables), StallsOfPhase(variables)});
+    Derived derived = deriver.Derive(variables);
+    entries.push_back({name, std::move(derived.metrics), StallsOfPhase(variables), std::move(derived.contradictory)});
   }
   const auto rank = [](const PhaseEntry& entry) {
     return std::tuple(entry.name != kUnattributed, Find(entry.metrics, "phase_time_ratio").value_or(0.0),

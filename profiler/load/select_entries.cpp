@@ -26,14 +26,22 @@ bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
          (!shapes.empty() && std::ranges::none_of(shapes, [&](const auto& s) { return s.ToString() == shape; }));
 }
 
-/// Whether a layer is the same as another, or nested in it.
+/// Whether a path or layer is the same as another, or nested in it.
 bool IsIn(const std::string& layer, const std::string& around) {
   return layer.starts_with(around) &&
          (layer.size() == around.size() || layer.compare(around.size(), kNested.size(), kNested) == 0);
 }
 
-/// The ranges that match selection.nvtx_pattern. Leaves only their kernels in the profile, unless all are wanted.
-/// Throws Error: none match.
+/// Leaves the ranges with these paths, those nested in them, and those around them.
+void KeepRanges(const std::set<std::string>& paths, std::vector<NvtxUse>& ranges) {
+  std::erase_if(ranges, [&](const NvtxUse& use) {
+    return std::ranges::none_of(paths,
+                                [&](const std::string& path) { return IsIn(use.path, path) || IsIn(path, use.path); });
+  });
+}
+
+/// The ranges that match selection.nvtx_pattern. Leaves only them and their kernels in the profile, unless all are
+/// wanted. Throws Error: none match.
 std::set<std::string> FindRanges(const std::string& path, const EntrySelection& selection, Profile& profile) {
   const KernelPattern pattern(selection.nvtx_pattern, "--nvtx");
   std::set<std::string> paths;
@@ -56,6 +64,7 @@ std::set<std::string> FindRanges(const std::string& path, const EntrySelection& 
                 "they launched none, or the recording is of an older version: measure again");
   }
   std::erase_if(profile.entries, [&](const ProfileEntry& entry) { return !cases.contains(entry.case_id); });
+  KeepRanges(paths, profile.program->nvtx);
   std::erase_if(profile.program->layers, [&](const LayerUse& use) {
     return std::ranges::none_of(layers, [&](const std::string& layer) { return IsIn(use.layer, layer); });
   });

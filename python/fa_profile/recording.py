@@ -219,6 +219,11 @@ class Diff:
         return self._core.incomparable()
 
     @property
+    def notes(self) -> list[str]:
+        """What the judgements allow for: two cards of one model."""
+        return self._core.notes()
+
+    @property
     def only_before(self) -> list[str]:
         """Kernels that only the first recording has."""
         return self._core.only_before()
@@ -241,6 +246,7 @@ class Diff:
 
     def _repr_html_(self) -> str:
         reasons = "".join(f"<p>cannot be compared: {html.escape(printable(one))}</p>" for one in self.incomparable)
+        reasons += "".join(f"<p>note: {html.escape(printable(one))}</p>" for one in self.notes)
         names = f"{_name_in_html(self.before)} &rarr; {_name_in_html(self.after)}"
         return f"<div><p><b>{names}</b></p>{reasons}{self.moved._repr_html_()}</div>"
 

@@ -329,6 +329,7 @@ void BindRecording(nb::module_& module) {
       .def("waits", [](const Difference& self) { return ToPython(WaitChangeTable(self.diff)); })
       .def("findings", [](const Difference& self) { return ToPython(FindingChangeTable(self.diff)); })
       .def("incomparable", [](const Difference& self) { return ToPython(self.diff.incomparable); })
+      .def("notes", [](const Difference& self) { return ToPython(self.diff.notes); })
       .def("only_before", [](const Difference& self) { return ToPython(self.diff.only_before); })
       .def("only_after", [](const Difference& self) { return ToPython(self.diff.only_after); })
       .def("text", [](const Difference& self) { return ToStr(self.text); });

@@ -157,9 +157,9 @@ std::map<MetricKey, double> ValuesOf(const ProfileEntry& entry) {
 // Whether part of the recording is missing. That excludes counters that the chip lacks, kernels that do not support a
 // shape, and remarks on the quality of phases.
 bool IsLoss(const DataLoss& loss) {
-  static const std::set<std::string> kRemarks{"kernel_skipped",     "metric_contradictory", "metric_not_a_counter",
-                                              "metric_not_derived", "metric_unavailable",   "phase_map_overlap",
-                                              "phase_sums_open",    "phase_unattributed",   "sampling_disturbs"};
+  static const std::set<std::string> kRemarks{
+      "kernel_skipped",      "metric_contradictory", "metric_not_a_counter", "metric_not_derived", "metric_unavailable",
+      "phase_contradictory", "phase_map_overlap",    "phase_sums_open",      "phase_unattributed", "sampling_disturbs"};
   return !kRemarks.contains(loss.kind);
 }
 

@@ -92,8 +92,8 @@ void AddLargest(std::vector<std::pair<double, std::string>> grown, std::size_t m
 /// "instructions in softmax 11,143,168 -> 15,990,784 (+43.5 %)".
 std::string CounterLine(const Comparison& comparison, const MetricFacts& facts) {
   const std::string where = comparison.phase.empty() ? "" : " in " + OneLine(comparison.phase, 40);
-  std::string numbers = fmt::format("{}{} {} -> {}", facts.label, where, Number(*comparison.base, facts.unit),
-                                    Number(*comparison.candidate, facts.unit));
+  std::string numbers =
+      fmt::format("{}{} {}", facts.label, where, FromTo(*comparison.base, *comparison.candidate, facts.unit));
   const double change = comparison.change.value_or(0.0);
   if (change == 0.0 || *comparison.candidate == 0.0) return numbers;
   return fmt::format("{} ({})", numbers,

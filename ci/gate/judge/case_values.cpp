@@ -237,15 +237,26 @@ void WeighClock(Comparison* time, Comparison* cycles, double suspect_level, bool
   }
 }
 
-std::string Number(double value, const std::string& unit) {
-  if (unit == "ratio") return Percent(value);
+std::string Number(double value, const std::string& unit, int more) {
+  if (unit == "ratio") return Percent(value, 1 + more);
   if (unit == "seconds") {
     const double size = std::abs(value);
-    if (size < 1e-3) return fmt::format("{:.2f} us", value * 1e6);
-    return size < 1.0 ? fmt::format("{:.3f} ms", value * 1e3) : fmt::format("{:.3f} s", value);
+    if (size < 1e-3) return fmt::format("{:.{}f} us", value * 1e6, 2 + more);
+    return size < 1.0 ? fmt::format("{:.{}f} ms", value * 1e3, 3 + more) : fmt::format("{:.{}f} s", value, 3 + more);
   }
   const bool whole = std::abs(value) < 1e15 && value == std::round(value);
-  return whole ? FormatCount(value) : fmt::format("{:.6g}", value);
+  return whole ? FormatCount(value) : fmt::format("{:.{}g}", value, 6 + more);
+}
+
+std::string FromTo(double base, double candidate, const std::string& unit) {
+  constexpr int kMostMore = 6;
+  constexpr double kSteps = 2.0;  // of the last decimal: less may show twice the change, or none
+  double step = 0.0;              // counts are written in full
+  if (unit == "ratio") step = 1e-3;
+  if (unit == "seconds") step = std::max(std::abs(base), std::abs(candidate)) < 1e-3 ? 1e-8 : 1e-6;
+  int more = 0;
+  for (; more < kMostMore && std::abs(candidate - base) < kSteps * step; ++more) step /= 10.0;
+  return Number(base, unit, more) + " -> " + Number(candidate, unit, more);
 }
 
 std::string OneLine(const std::string& text, std::size_t most) { return SafeLine(text, most); }

@@ -94,8 +94,8 @@ void JudgeFact(const JudgeContext& context, CaseWork& work, Comparison compariso
   } else if (resident) {
     worse = fewer_resident;
   }
-  comparison.reason = fmt::format("{} {} -> {}{}", facts.label, Number(*comparison.base, facts.unit),
-                                  Number(*comparison.candidate, facts.unit), function.empty() ? "" : " in " + function);
+  comparison.reason = fmt::format("{} {}{}", facts.label, FromTo(*comparison.base, *comparison.candidate, facts.unit),
+                                  function.empty() ? "" : " in " + function);
   if (worse && comparison.rule.empty() && IsSuspicious(context, comparison)) {
     comparison.verdict = Verdict::kSuspect;
     comparison.reason += fmt::format(" ({})", SignedPercent(*comparison.change, 0));

@@ -111,8 +111,8 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
     return;
   }
   if (*comparison.base == *comparison.candidate) return;
-  comparison.reason = fmt::format("{} {} -> {}{}", counter.facts.label, Number(*comparison.base, comparison.unit),
-                                  Number(*comparison.candidate, comparison.unit), where);
+  comparison.reason = fmt::format("{} {}{}", counter.facts.label,
+                                  FromTo(*comparison.base, *comparison.candidate, comparison.unit), where);
   if (worse_throughout || IsWorse(context, counter, range, kernel_total)) {
     comparison.verdict = Verdict::kRegression;
     const double equal_code = worse_throughout ? Range(counter.before) : range;

@@ -248,7 +248,10 @@ void Block(Comparison& comparison, Severity severity);
 void WeighClock(Comparison* time, Comparison* cycles, double suspect_level, bool every_pair);
 
 /// A value with the precision that a reader needs to compare it with a limit: "100.25 us", "1,310,720", "31.0 %".
-std::string Number(double value, const std::string& unit = {});
+/// `more`: further decimals.
+std::string Number(double value, const std::string& unit = {}, int more = 0);
+/// "70.55 % -> 70.48 %": with enough decimals to see the change.
+std::string FromTo(double base, double candidate, const std::string& unit);
 /// SafeLine() with the length allowed for a reason.
 std::string OneLine(const std::string& text, std::size_t most = 160);
 

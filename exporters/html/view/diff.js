@@ -156,10 +156,11 @@ class DiffApp extends App {
   }
 
   warnings() {
-    const {incomparable, not_compared: apart, only_before: gone, only_after: added} = this.diff;
+    const {incomparable, notes, not_compared: apart, only_before: gone, only_after: added} = this.diff;
     return [
       incomparable.length > 0 &&
         h("p", {class: "warning"}, `Before and after are not comparable: ${incomparable.join("; ")}.`),
+      notes.length > 0 && h("p", {class: "note"}, `Note: ${notes.join("; ")}.`),
       apart.length > 0 && h("p", {class: "warning"}, `Not compared: ${apart.join("; ")}.`),
       gone.length > 0 && h("p", {class: "warning"}, `Only before: ${gone.join(", ")}.`),
       added.length > 0 && h("p", {class: "note"}, `Only after: ${added.join(", ")}.`)

@@ -15,7 +15,10 @@ bool IsOnTheWayToDs(std::string_view opcode, Form form) {
   return (form == Form::kAdd || form == Form::kMultiply) && sass::ClassOf(opcode) == sass::OpcodeClass::kFp32;
 }
 
-bool IsMatrix(Form form) { return form == Form::kMatrix || form == Form::kWarpgroupMatrix; }
+/// Matrix instructions that read operands from shared memory.
+bool ReadsShared(Form form) { return form == Form::kWarpgroupMatrix || form == Form::kTensorMemory; }
+
+bool IsMatrix(Form form) { return form == Form::kMatrix || ReadsShared(form); }
 
 class GradientFinder {
  public:
@@ -27,7 +30,7 @@ class GradientFinder {
         is_packed_(code.operands.size(), false) {
     for (const Operands& operands : code.operands) {
       has_matrix_ = has_matrix_ || IsMatrix(operands.form);
-      has_warpgroups_ = has_warpgroups_ || operands.form == Form::kWarpgroupMatrix;
+      reads_shared_ = reads_shared_ || ReadsShared(operands.form);
     }
   }
 
@@ -47,6 +50,7 @@ class GradientFinder {
       for (const std::uint32_t load : code_.memory.readers[i]) {
         if (budget_.Spend() && is_ds_[i]) AddDs(load, is_packed_[i]);
       }
+      if (code_.tensor.used) PassTensorMemory(i);
     }
     // A matrix instruction multiplies whole tiles. There must be as many scalar products as in a part of Q K^T.
     constexpr double kFewest = 0.5;
@@ -103,6 +107,21 @@ class GradientFinder {
     return false;
   }
 
+  /// dP is loaded from tensor memory, and dS may be stored there as the first factor of a product.
+  void PassTensorMemory(std::uint32_t from) {
+    for (const std::uint32_t reader : code_.tensor.readers[from]) {
+      if (!budget_.Spend()) return;
+      const Form form = code_.operands[reader].form;
+      const std::vector<std::uint32_t>& sources = code_.tensor.sources[reader];
+      const bool is_factor = std::ranges::find(sources, from) != sources.end();
+      if (form == Form::kTensorLoad) {
+        is_ds_[from] ? AddDs(reader, is_packed_[from]) : AddDp(reader);
+      } else if (IsMatrix(form) && is_ds_[from] && is_factor) {
+        products_ += code_.weight[reader];
+      }
+    }
+  }
+
   void Pass(std::uint32_t from, const Consumer& user) {
     const std::uint32_t i = user.instruction;
     const Form form = code_.operands[i].form;
@@ -113,7 +132,7 @@ class GradientFinder {
       return;  // sums of dP are other products that reach no exponential
     }
     const bool before_products = code_.flow.graph.loop_depth[i] > 0 && code_.regions.PrecedesProduct(i);
-    if (ds && has_warpgroups_ && form == Form::kSharedStore && is_packed_[from] && before_products)
+    if (ds && reads_shared_ && form == Form::kSharedStore && is_packed_[from] && before_products)
       products_ += code_.weight[i];
     if (form == Form::kMultiply && is_factor) {
       const Rank other = OtherFactor(i, user.role);
@@ -133,7 +152,7 @@ class GradientFinder {
   std::vector<bool> is_packed_;
   std::vector<std::uint32_t> pending_;
   bool has_matrix_ = false;
-  bool has_warpgroups_ = false;
+  bool reads_shared_ = false;
   double products_ = 0.0;  // those with dS as a factor, by weight
 };
 

@@ -199,7 +199,7 @@ std::int64_t JsonNode::Integer(std::int64_t low, std::int64_t high) const {
 
 double JsonNode::Number() const {
   if (!value_->is_number()) Fail("is " + Kind(*value_) + ", not a number");
-  return value_->get<double>();  // the parser refuses numbers that are not finite
+  return value_->get<double>() + 0.0;  // the parser refuses numbers that are not finite; -0.0 becomes 0.0
 }
 
 }  // namespace fa_profile

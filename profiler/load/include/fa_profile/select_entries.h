@@ -17,8 +17,9 @@ struct EntrySelection {
   bool all_kernels = false;      ///< with nvtx_pattern: also those outside the ranges, and no range need match
 };
 
-/// Removes the entries that are not selected, and with a selection the losses of other calls. Returns the paths of the
-/// matching NVTX ranges. Throws Error, with what exists, if nothing matches. `path`: the recording's, for errors.
+/// Removes the entries that are not selected, and with a selection the losses of other calls and the NVTX ranges that
+/// neither match, nor are nested in one that does or around it. Returns the paths of the matching NVTX ranges. Throws
+/// Error, with what exists, if nothing matches. `path`: the recording's, for errors.
 std::set<std::string> SelectEntries(const std::string& path, const EntrySelection& selection, Profile& profile);
 
 }  // namespace fa_profile::load

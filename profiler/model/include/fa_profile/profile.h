@@ -47,6 +47,7 @@ struct PhaseEntry {
   std::string name;                       ///< "softmax"; kUnattributed: code in no phase
   std::map<std::string, double> metrics;  ///< id of the phase catalogue -> value; what could not be derived is absent
   std::vector<StallShare> stalls;         ///< shares of the phase's own samples, worst first; without "selected"
+  std::vector<std::string> contradictory{};  ///< ids of ratios left out of `metrics`: more work than its time allows
 };
 
 inline constexpr const char* kUnattributed = "(unattributed)";

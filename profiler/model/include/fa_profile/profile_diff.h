@@ -67,6 +67,7 @@ struct EntryPair {
 /// What changed between two profiles, entry by entry (matched by kernel, part and shape).
 struct ProfileDiff {
   std::vector<std::string> incomparable;  ///< reasons: other GPU, driver, clock policy, metric set
+  std::vector<std::string> notes;         ///< what the judgements allow for: two cards of one model
   std::vector<std::string> not_compared;  ///< parts of entries, and why: phases of two models
   std::vector<EntryPair> entries;         ///< entries that are compared, in the order of `before`
   std::vector<MetricChange> changes;      ///< largest relative change first within an entry; then those of its phases
