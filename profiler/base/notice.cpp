@@ -1,5 +1,9 @@
 #include "fa_profile/notice.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
 #include <iostream>
 #include <string>
 
@@ -8,9 +12,38 @@
 #include "fa_profile/text.h"
 
 namespace fa_profile {
+namespace {
+
+struct Stderr {
+  struct stat file {};
+  bool open = false;
+};
+
+Stderr StderrNow() noexcept {
+  Stderr now;
+  now.open = fstat(STDERR_FILENO, &now.file) == 0;
+  return now;
+}
+
+const Stderr at_start = StderrNow();
+
+// A program may close it, and what is opened next gets its number: the GPU, or a pipe between the driver's threads.
+bool StderrIsForText() noexcept {
+  const Stderr now = StderrNow();
+  const mode_t mode = now.file.st_mode;
+  if (!now.open || S_ISREG(mode)) return now.open;
+  if (S_ISCHR(mode))
+    return now.file.st_rdev == makedev(1, 3) || isatty(STDERR_FILENO) == 1;  // /dev/null, or a terminal
+  const bool as_at_start =
+      at_start.open && now.file.st_dev == at_start.file.st_dev && now.file.st_ino == at_start.file.st_ino;
+  return as_at_start && (S_ISFIFO(mode) || S_ISSOCK(mode));
+}
+
+}  // namespace
 
 void PrintToStderr(std::string_view line) noexcept {
   const QuietWrites quiet;
+  if (!StderrIsForText()) return;
   try {
     std::cerr << Printable(line) + '\n';
   } catch (...) {  // out of memory: there is nowhere to report it
