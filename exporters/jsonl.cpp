@@ -16,6 +16,7 @@
 #include "fa_profile/phase_map.h"
 #include "fa_profile/report.h"
 #include "json_parts.h"
+#include "losses.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -206,7 +207,7 @@ void WriteJsonLinesReport(std::ostream& out, const Profile& profile, const Repor
                {"tool_version", KnownText(profile.session.tool_version)},
                {"kernels", profile.entries.size()},
                {"findings", findings},
-               {"not_measured", profile.losses.size()},
+               {"not_measured", std::ranges::count_if(profile.losses, IsOfACounter)},
                {"cannot_say", std::move(unknown)}});
   for (const ProfileEntry& entry : profile.entries) {
     WriteKernel(lines, profile, entry);
@@ -214,6 +215,7 @@ void WriteJsonLinesReport(std::ostream& out, const Profile& profile, const Repor
     for (const Finding& finding : entry.findings) WriteFinding(lines, finding, ++rank, profile.device, entry);
   }
   for (const DataLoss& loss : profile.losses) {
+    if (!IsOfACounter(loss)) continue;
     lines.Write({"not-measured", loss.kind, loss.subject}, kNote,
                 {{"what", loss.kind},
                  {"subject", KnownText(loss.subject)},

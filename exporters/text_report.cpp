@@ -14,6 +14,7 @@
 #include "fa_profile/text.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
+#include "losses.h"
 #include "text_actions.h"
 #include "text_kernel.h"
 #include "text_phases.h"
@@ -431,14 +432,12 @@ void WriteLosses(TextPage& page, const Profile& profile) {
 void WriteFewLosses(std::ostream& out, const Profile& profile, const ReportOptions& options) {
   constexpr std::size_t kMostLines = 12;
   constexpr std::size_t kOtherLines = 3;  // the title, the number of further groups, names that are not counters
-  constexpr const char* kNotACounter = "metric_not_a_counter";
   TextPage page(out, options);
   page.Line();
   page.Rule("what is missing");
   if (profile.losses.empty()) page.Line("Nothing.");
   std::vector<DataLoss> losses;
-  std::ranges::copy_if(profile.losses, std::back_inserter(losses),
-                       [](const DataLoss& loss) { return loss.kind != kNotACounter; });
+  std::ranges::copy_if(profile.losses, std::back_inserter(losses), IsOfACounter);
   std::size_t lines = kOtherLines;
   std::size_t left_out = 0;
   for (const LossGroup& group : GroupLosses(losses)) {

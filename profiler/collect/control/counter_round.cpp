@@ -266,6 +266,7 @@ void CounterRound::TakeImage() {
   profiler_.reset();  // another profiler may have the counters
   chosen_.clear();
   round_ = Round::kIdle;
+  std::erase_if(partial_, [](const Measured& earlier) { return !HasPasses(earlier); });
   if (HasPasses(partial)) {
     partial_.push_back({measured.data, measured.keys, measured.names, std::move(partial.passes), {}, depth_});
   }
