@@ -213,7 +213,7 @@ TEST_F(CliLintTest, APackageWithoutGpuCodeIsAnErrorWithItsCure) {
   ExpectRefused(
       "--from-wheel package --arch sm_80",
       "no GPU code for sm_80 in package; 1 skipped, the first: lint.cubin: it holds no code for sm_80, only for "
-      "sm_90a",
+      "sm_90",
       "choose another --arch");
 }
 
@@ -286,8 +286,8 @@ TEST_F(CliLintTest, ErrorsAndFailOnNameTheFile) {
   const Outcome outcome = Run("a.cubin d.cubin --kernel 'spills\\(' --fail-on spills");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err,
-            "fa-profile: a.cubin: spills in lint::spills(float const*, float*, int) (sm_90a)\n"
-            "fa-profile: d.cubin: spills in lint::spills(float const*, float*, int) (sm_90a)\n");
+            "fa-profile: a.cubin: spills in lint::spills(float const*, float*, int) (sm_90)\n"
+            "fa-profile: d.cubin: spills in lint::spills(float const*, float*, int) (sm_90)\n");
 }
 
 TEST_F(CliLintTest, ExplainPrintsTheStoryOfAFinding) {
@@ -318,7 +318,7 @@ TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
   ExpectRefused("nowhere.cubin", "nowhere.cubin cannot be read: No such file", "check the path");
   ExpectRefused(".", ". is a directory", "give a file");
   ExpectRefused("cut.cubin", "cut off", "build it again");
-  ExpectRefused(lint_ + " --arch sm_80", "no code for sm_80, only for sm_90a", "choose one of them with --arch");
+  ExpectRefused(lint_ + " --arch sm_80", "no code for sm_80, only for sm_90", "choose one of them with --arch");
   ExpectRefused(lint_ + " --arch volta", "no code for volta", "choose one of them with --arch");
   ExpectRefused(lint_ + " --kernel spils", "no kernel matches 'spils'; did you mean spills", "the kernels are clean");
   ExpectRefused(lint_ + " --kernel '('", "not a regular expression", "RE2");

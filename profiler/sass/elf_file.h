@@ -15,7 +15,6 @@ inline constexpr std::string_view kElfMagic =
 
 inline constexpr std::size_t kMachineOffset = 18;   ///< offset of e_machine, two little-endian bytes
 inline constexpr std::uint16_t kMachineCuda = 190;  ///< EM_CUDA
-inline constexpr std::uint32_t kNote = 7;           ///< type of a section of notes
 /// Types of sections without bytes in the file; the second: .nv.shared of relocatable code.
 inline constexpr std::uint32_t kNoBits = 8;
 inline constexpr std::uint32_t kCudaShared = 0x7000000a;

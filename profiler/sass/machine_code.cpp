@@ -57,19 +57,6 @@ const char* Word(Kind kind) {
 /// 90 of a cubin for sm_90a. `head`: its ELF header. As in ReadElf(): CUDA 13 moved it one byte up.
 int ArchitectureOfElf(std::span<const std::uint8_t> head) { return head[8] >= 8 ? head[49] : head[48]; }
 
-/// The letter of a cubin's target, "a" of sm_90a, which its ELF header lacks: ptxas and nvlink (CUDA 12.8 and later)
-/// write their options into a note. Empty: there is none, or it is not known. `notes`: a section of notes.
-std::string LetterOf(std::span<const std::uint8_t> notes, const std::string& architecture) {
-  constexpr std::string_view kOption = "-arch ";
-  const std::string_view text = Text(notes);
-  const std::string wanted = std::string(kOption) + architecture;
-  const std::size_t at = text.find(wanted);
-  if (at == std::string_view::npos || text.size() < at + wanted.size() + 2) return {};
-  const char letter = text[at + wanted.size()];
-  const char next = text[at + wanted.size() + 1];
-  return (letter == 'a' || letter == 'f') && (next == ' ' || next == '\0') ? std::string(1, letter) : std::string();
-}
-
 /// The contents of an ELF header. `head`: its 64 bytes.
 struct ElfHead {
   explicit ElfHead(std::span<const std::uint8_t> head) {
@@ -269,8 +256,8 @@ class CodeWalk {
       image.unread = "the cubin is cut off in its header";
     } else {
       const auto head = bytes.first(kElfHeaderBytes);
+      image.bytes = image.stored_bytes = CubinBytes(at, ElfHead(head), code_.size() - at, image.unread);
       image.architecture = "sm_" + std::to_string(ArchitectureOfElf(head));
-      image.bytes = image.stored_bytes = TakeSections(at, ElfHead(head), code_.size() - at, image);
       if (ElfHead(head).type == kRelocatableType) image.kind = Kind::kRelocatable;
       if (image.bytes > kLargestImage) image.unread = TooLarge(image.bytes);
     }
@@ -278,18 +265,8 @@ class CodeWalk {
     return std::max(at + images_.back().stored_bytes, next);
   }
 
-  /// Adds the letter that a cubin's notes have to image.architecture.
-  void ReadNotes(std::uint64_t at, std::uint64_t bytes, CodeImage& image) {
-    constexpr std::uint64_t kMostNoteBytes = std::uint64_t{64} << 10U;
-    const bool has_letter = image.architecture.find_last_of("af") != std::string::npos;
-    if (has_letter || bytes > std::min(kMostNoteBytes, tables_left_)) return;
-    tables_left_ -= bytes;
-    image.architecture += LetterOf(code_.ReadAt(at, bytes), image.architecture);
-  }
-
-  /// The size of a cubin that stands alone, from its headers; 0 with a reason in image.unread if it is damaged.
-  std::uint64_t TakeSections(std::uint64_t at, const ElfHead& head, std::uint64_t available, CodeImage& image) {
-    std::string& unread = image.unread;
+  /// The size of a cubin that stands alone, from its headers; 0 with a reason if it is damaged.
+  std::uint64_t CubinBytes(std::uint64_t at, const ElfHead& head, std::uint64_t available, std::string& unread) {
     const auto segments = EndWithin(head.segments_at, head.segments_bytes, available);
     const auto sections = EndWithin(head.sections_at, head.sections_bytes, available);
     if (!segments || !sections) {
@@ -321,7 +298,6 @@ class CodeWalk {
         unread = "the cubin is cut off: section " + std::to_string(i / kSectionBytes) + " is beyond its end";
         return 0;
       }
-      if (type == kNote) ReadNotes(at + offset, *section_end - offset, image);
       end = std::max(end, *section_end);
     }
     return end;
@@ -528,7 +504,7 @@ class CodeWalk {
   std::uint64_t long_names_ = 0;
   int members_ = 0;
   std::string member_;
-  std::uint64_t tables_left_;                           // bytes of section tables and notes that may still be read
+  std::uint64_t tables_left_;                           // bytes of section tables that may still be read
   std::uint64_t ptx_left_ = std::uint64_t{256} << 20U;  // bytes of PTX that may still be searched
 };
 
