@@ -177,8 +177,6 @@ class Serve(Child):
     def add_recordings(self):
         """Copies the bundled recordings into the spool, as a run of fa-profile would: whole, then renamed."""
         for recording in sorted((ROOT / "recordings").glob("*.fap")):
-            if recording.stem == "decode-graph":  # with it the H100 has more series than the budget of a GPU
-                continue
             part = self.spool / f".{recording.name}.part"
             shutil.copyfile(recording, part)
             part.rename(self.spool / recording.name)
