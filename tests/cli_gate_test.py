@@ -287,6 +287,13 @@ class CliGateTest(unittest.TestCase):
         self.assertEqual(code, 3, out + err)
         self.assertIn("MISSING: package/a/indexed: only in the base", out)
 
+    def test_code_for_another_architecture_is_no_pass(self):
+        old = self.wheel("old.whl", {"package/a.cubin": "sm_90a.cubin", "package/b.cubin": "sm_80.cubin"})
+        new = self.wheel("new.whl", {"package/a.cubin": "sm_90a.cubin", "package/b.cubin": "sm_90a.cubin"})
+        code, out, err = run("--strict", "--static", old, new)
+        self.assertEqual(code, 3, out + err)
+        self.assertRegex(out, r"INCONCLUSIVE: package/b/\w+: machine code was not compared: sm_80 in the base, sm_90 in the\s+candidate")
+
     def test_a_library_of_a_wheel_keeps_its_name_from_release_to_release(self):
         cubin = (ROOT / "tests/data/cubins/sm_90a.cubin").read_bytes()
         old = self.wheel("old.whl", {"package.libs/k-0123abcd.so.1": cubin, "package/_C.cpython-311-x86_64-linux-gnu.so": cubin})

@@ -241,6 +241,14 @@ TEST(JudgeTest, ANewKernelThatIsWrongIsARegression) {
 
 // Tier 0.
 
+TEST(JudgeTest, CodeForAnotherArchitectureIsNoPass) {
+  Scenario scenario("static");
+  scenario.input.base.cases[0].code[0].architecture = "sm_80";
+  scenario.AddCase("wmma");  // comparable
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(scenario.Of().headline, "machine code was not compared: sm_80 in the base, sm_90a in the candidate");
+}
+
 TEST(JudgeTest, ANewSpillIsARegression) {
   Scenario scenario("static");
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);

@@ -201,13 +201,15 @@ INSTANTIATE_TEST_SUITE_P(
                     SetPlan{"GA100", "full", 1322, 42, kLinks}, SetPlan{"GA100", "roofline", 680, 14, {}},
                     SetPlan{"GA100", "phases", 15, 1, {}}, SetPlan{"AD104", "basic", 264, 7, {}},
                     SetPlan{"AD104", "detailed", 590, 14, {"pcie"}}, SetPlan{"AD104", "full", 1310, 37, {"pcie"}},
-                    SetPlan{"AD104", "roofline", 724, 16, {}}, SetPlan{"AD104", "phases", 15, 1, {}}, SetPlan{"AD104", "triage", 15, 1, {}},
-                    SetPlan{"GH100", "basic", 292, 9, {}}, SetPlan{"GH100", "detailed", 750, 17, kLinks},
-                    SetPlan{"GH100", "full", 1837, 34, kLinks}, SetPlan{"GH100", "roofline", 1034, 16, {}},
-                    SetPlan{"GH100", "phases", 20, 1, {}}, SetPlan{"GH100", "triage", 24, 2, {}}, SetPlan{"GB100", "basic", 292, 8, {}},
+                    SetPlan{"AD104", "roofline", 724, 16, {}}, SetPlan{"AD104", "phases", 15, 1, {}},
+                    SetPlan{"AD104", "triage", 15, 1, {}}, SetPlan{"GH100", "basic", 292, 9, {}},
+                    SetPlan{"GH100", "detailed", 750, 17, kLinks}, SetPlan{"GH100", "full", 1837, 34, kLinks},
+                    SetPlan{"GH100", "roofline", 1034, 16, {}}, SetPlan{"GH100", "phases", 20, 1, {}},
+                    SetPlan{"GH100", "triage", 24, 2, {}}, SetPlan{"GB100", "basic", 292, 8, {}},
                     SetPlan{"GB100", "detailed", 713, 17, kLinks},
                     SetPlan{"GB100", "full", 1945, 37, {"TPC.TriageCompute.sm", "nvlrx", "nvltx", "pcie"}},
-                    SetPlan{"GB100", "roofline", 1190, 14, {}}, SetPlan{"GB100", "phases", 20, 1, {}}, SetPlan{"GB100", "triage", 24, 2, {}}),
+                    SetPlan{"GB100", "roofline", 1190, 14, {}}, SetPlan{"GB100", "phases", 20, 1, {}},
+                    SetPlan{"GB100", "triage", 24, 2, {}}),
     [](const testing::TestParamInfo<SetPlan>& test) { return std::string(test.param.chip) + "_" + test.param.set; });
 
 TEST_F(MetricPlanCacheTest, ASecondRunGetsTheIdenticalPlan) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBoundRatio = 0.6;
 constexpr double kLeastStall = 0.2;  // share of warp cycles; where few reasons were counted, the largest may be small
-constexpr double kRoofRatio = 0.8;  // as in Nsight Compute's rules: above this only less work makes it faster
+constexpr double kRoofRatio = 0.8;   // as in Nsight Compute's rules: above this only less work makes it faster
 
 constexpr std::pair<const char*, const char*> kMemoryUnits[] = {
     {"DRAM", "dram_sol_ratio"}, {"L2", "l2_sol_ratio"}, {"L1", "l1_sol_ratio"}, {"memory", "memory_sol_ratio"}};

@@ -217,7 +217,8 @@ std::string Report(const Profile& profile, const std::string& format, int width)
   } else if (format == "csv") {
     exporters::WriteCsvReport(out, profile, options);
   } else {
-    throw Error("unknown format '" + format + "'", "use text, json, jsonl or csv; the program fa-profile writes the others");
+    throw Error("unknown format '" + format + "'",
+                "use text, json, jsonl or csv; the program fa-profile writes the others");
   }
   return std::move(out).str();
 }

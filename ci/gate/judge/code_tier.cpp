@@ -286,13 +286,12 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
     comparable = true;
     JudgeFunction(context, work, partners[i], code);
   }
-  if (comparable) {
-    JudgeTensor(context, work);
-  } else {
-    AddTo(work.gap,
-          fmt::format("machine code was not compared: {} in the base, {} in the candidate",
-                      OneLine(work.base->code[0].architecture, 20), OneLine(work.candidate->code[0].architecture, 20)));
-  }
+  if (comparable) return JudgeTensor(context, work);
+  const std::string why =
+      fmt::format("machine code was not compared: {} in the base, {} in the candidate",
+                  OneLine(work.base->code[0].architecture, 20), OneLine(work.candidate->code[0].architecture, 20));
+  if (context.Dynamic()) return AddTo(work.gap, why);
+  Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true, why);
 }
 
 }  // namespace fa_profile::gate
