@@ -250,7 +250,7 @@ std::string TrendText(const TimingSummary& timing, Bars bars) {
 /// The clock is cycles by time, of replays between the samples: it may be above what the GPU can have.
 std::string ClockText(double hertz, const Device& device) {
   const auto most = static_cast<double>(device.sm_clock_max_hz);
-  const std::string text = fmt::format("{:.4g} GHz", hertz * 1e-9);
+  std::string text = fmt::format("{:.4g} GHz", hertz * 1e-9);
   if (most <= 0.0 || hertz < 1.0005 * most) return text;
   return fmt::format("{} (an estimate: the GPU's highest clock is {:.4g})", text, most * 1e-9);
 }

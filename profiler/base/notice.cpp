@@ -25,7 +25,7 @@ Stderr StderrNow() noexcept {
   return now;
 }
 
-const Stderr at_start = StderrNow();
+const Stderr kAtStart = StderrNow();
 
 // A program may close it, and what is opened next gets its number: the GPU, or a pipe between the driver's threads.
 bool StderrIsForText() noexcept {
@@ -35,7 +35,7 @@ bool StderrIsForText() noexcept {
   if (S_ISCHR(mode))
     return now.file.st_rdev == makedev(1, 3) || isatty(STDERR_FILENO) == 1;  // /dev/null, or a terminal
   const bool as_at_start =
-      at_start.open && now.file.st_dev == at_start.file.st_dev && now.file.st_ino == at_start.file.st_ino;
+      kAtStart.open && now.file.st_dev == kAtStart.file.st_dev && now.file.st_ino == kAtStart.file.st_ino;
   return as_at_start && (S_ISFIFO(mode) || S_ISSOCK(mode));
 }
 

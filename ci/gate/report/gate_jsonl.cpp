@@ -11,11 +11,11 @@
 namespace fa_profile::gate {
 namespace {
 
-using Line = nlohmann::ordered_json;
+using JsonLine = nlohmann::ordered_json;
 
-Line TextOrNull(const std::string& text) { return text.empty() ? Line(nullptr) : Line(text); }
-Line FiniteOrNull(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Line(*value) : Line(nullptr);
+JsonLine TextOrNull(const std::string& text) { return text.empty() ? JsonLine(nullptr) : JsonLine(text); }
+JsonLine FiniteOrNull(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? JsonLine(*value) : JsonLine(nullptr);
 }
 
 /// No verdict was reached.
@@ -27,12 +27,12 @@ const char* MeaningOf(int exit_code) {
                           : "no clear verdict, or not all was compared";
 }
 
-Line ExitOf(const GateResult& result, bool strict) {
+JsonLine ExitOf(const GateResult& result, bool strict) {
   const int code = ExitCode(result, strict);
   return {{"code", code}, {"meaning", MeaningOf(code)}};
 }
 
-Line ValuesOf(const Comparison& c) {
+JsonLine ValuesOf(const Comparison& c) {
   return {{"metric", c.metric},
           {"unit", c.unit},
           {"baseline", FiniteOrNull(c.base)},
@@ -51,13 +51,13 @@ class JsonLinesOfGate {
     int rank = 0;
     for (const CaseVerdict& of : result_.cases) WriteCase(of, ++rank);
     for (const std::string& reason : result_.incomparable) {
-      Line line = {{"subject", nullptr}};
+      JsonLine line = {{"subject", nullptr}};
       line.update(Gpus());
-      line["cannot_say"] = Line::array({reason});
+      line["cannot_say"] = JsonLine::array({reason});
       Put({"not-compared", reason}, "note", line);
     }
     for (const std::string& note : result_.notes) {
-      Line line = {{"text", note}};
+      JsonLine line = {{"text", note}};
       line.update(Gpus());
       Put({"note", note}, "note", line);
     }
@@ -66,27 +66,27 @@ class JsonLinesOfGate {
 
  private:
   /// `names`: the line's kind, then what else its id is made of.
-  void Put(const std::vector<std::string_view>& names, const char* severity, const Line& facts) {
-    Line line = {
+  void Put(const std::vector<std::string_view>& names, const char* severity, const JsonLine& facts) {
+    JsonLine line = {
         {"kind", names.front()}, {"version", kJsonLinesVersion}, {"id", ids_.Next(names)}, {"severity", severity}};
     for (const auto& [name, value] : facts.items()) line[name] = value;
     // ASCII only, as in GateJson().
-    text_ += line.dump(-1, ' ', /*ensure_ascii=*/true, Line::error_handler_t::replace) + "\n";
+    text_ += line.dump(-1, ' ', /*ensure_ascii=*/true, JsonLine::error_handler_t::replace) + "\n";
   }
 
-  Line Gpus() const {
+  JsonLine Gpus() const {
     return {{"gpu", TextOrNull(result_.candidate.gpu_name)}, {"gpu_before", TextOrNull(result_.base.gpu_name)}};
   }
 
   void WriteWhole() {
-    Line unknown = result_.incomparable;
+    JsonLine unknown = result_.incomparable;
     if (result_.control && !result_.control->passed) unknown.push_back(result_.control->reason);
     if (!result_.complete) unknown.push_back("not everything was compared: a note says what");
-    Line line = {{"verdict", ToString(result_.verdict)},
-                 {"headline", TextOrNull(result_.headline)},
-                 {"exit", ExitOf(result_, /*strict=*/false)},
-                 {"exit_strict", ExitOf(result_, /*strict=*/true)},
-                 {"design", result_.design}};
+    JsonLine line = {{"verdict", ToString(result_.verdict)},
+                     {"headline", TextOrNull(result_.headline)},
+                     {"exit", ExitOf(result_, /*strict=*/false)},
+                     {"exit_strict", ExitOf(result_, /*strict=*/true)},
+                     {"design", result_.design}};
     line.update(Gpus());
     line["baseline"] = TextOrNull(result_.base_origin);
     line["candidate"] = TextOrNull(result_.candidate_origin);
@@ -96,30 +96,31 @@ class JsonLinesOfGate {
     Put({"gate"}, Level(result_.verdict, /*blocking=*/true), line);
   }
 
-  Line CallOf(const CaseVerdict& of) const {
-    Line line = {{"kernel", of.kernel}, {"shape", TextOrNull(of.shape)}};
+  JsonLine CallOf(const CaseVerdict& of) const {
+    JsonLine line = {{"kernel", of.kernel}, {"shape", TextOrNull(of.shape)}};
     line.update(Gpus());
     return line;
   }
 
   void WriteCase(const CaseVerdict& of, int rank) {
     const CaseReport report = ReportOf(of);
-    Line cures = Line::array();
+    JsonLine cures = JsonLine::array();
     for (const ReportLine& line : report.lines) {
       if (line.cure) cures.push_back(line.text);
     }
-    Line line = CallOf(of);
+    JsonLine line = CallOf(of);
     line["verdict"] = ToString(of.verdict);
     line["rank"] = rank;
     line["headline"] = TextOrNull(of.headline);
     line["phase"] = TextOrNull(of.phase);
-    line["place"] = of.place ? Line(of.place->file + ":" + std::to_string(of.place->line)) : Line(nullptr);
+    line["place"] = of.place ? JsonLine(of.place->file + ":" + std::to_string(of.place->line)) : JsonLine(nullptr);
     line["identical"] = of.identical;
     line["incorrect"] = of.incorrect;
     line["why"] = of.why;
-    line["time"] = report.time == nullptr ? Line(nullptr) : ValuesOf(*report.time);
+    line["time"] = report.time == nullptr ? JsonLine(nullptr) : ValuesOf(*report.time);
     line["cures"] = std::move(cures);
-    line["cannot_say"] = IsOpen(of.verdict) && !of.headline.empty() ? Line::array({of.headline}) : Line::array();
+    line["cannot_say"] =
+        IsOpen(of.verdict) && !of.headline.empty() ? JsonLine::array({of.headline}) : JsonLine::array();
     Put({"verdict", of.kernel, of.shape}, Level(of.verdict, /*blocking=*/true), line);
     for (const CaseFinding& finding : of.findings) WriteFinding(of, finding);
     for (const Comparison& c : of.comparisons) {
@@ -129,18 +130,18 @@ class JsonLinesOfGate {
 
   /// The candidate's, with the same fields as in a report; what the gate does not keep is null.
   void WriteFinding(const CaseVerdict& of, const CaseFinding& finding) {
-    Line line = {{"finding", finding.id}};
+    JsonLine line = {{"finding", finding.id}};
     line.update(CallOf(of));
     for (const char* const absent : {"part", "phase", "place", "rank", "weight", "cause"}) line[absent] = nullptr;
     line["evidence"] = finding.evidence;
-    line["numbers"] = Line::array();
+    line["numbers"] = JsonLine::array();
     line["cure"] = TextOrNull(CureOf(finding));
-    line["cannot_say"] = Line::array();
+    line["cannot_say"] = JsonLine::array();
     Put({"finding", of.kernel, of.shape, "", "", finding.id}, "warning", line);
   }
 
   void WriteComparison(const CaseVerdict& of, const Comparison& c) {
-    Line line = CallOf(of);
+    JsonLine line = CallOf(of);
     line["phase"] = TextOrNull(c.phase);
     line["place"] = nullptr;
     if (of.place && !c.phase.empty() && c.phase == of.phase) {
@@ -155,7 +156,7 @@ class JsonLinesOfGate {
     line["reason"] = TextOrNull(c.reason);
     line["rule"] = TextOrNull(c.rule);
     line["allowed"] = TextOrNull(c.allowed);
-    line["cannot_say"] = IsOpen(c.verdict) && !c.reason.empty() ? Line::array({c.reason}) : Line::array();
+    line["cannot_say"] = IsOpen(c.verdict) && !c.reason.empty() ? JsonLine::array({c.reason}) : JsonLine::array();
     Put({"comparison", of.kernel, of.shape, c.phase, c.metric}, Level(c.verdict, c.blocking), line);
   }
 
