@@ -143,9 +143,11 @@ TEST_F(CounterRoundTest, TheFirstMetricsStayWhereAllNeedMoreLaunches) {
   for (int pass = 0; pass < 2; ++pass) EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
   Tick(kMostTicksWithoutLaunch + 1);
   (void)Launch(kOther);
-  EXPECT_EQ(WriteNext(/*at_end=*/true), "pass_missing a; ");
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "");
   EXPECT_EQ(program_.built.recording.ranges.size(), 1U);
   EXPECT_EQ(WriteNext(/*at_end=*/true), "nothing") << "a third of all is worth less";
+  ASSERT_EQ(shared_.losses.size(), 1U);
+  EXPECT_EQ(shared_.losses[0].kind + " " + shared_.losses[0].subject, "pass_missing a");
 }
 
 TEST_F(CounterRoundTest, ASmallClassGetsTheFirstMetricsOnly) {
@@ -155,9 +157,26 @@ TEST_F(CounterRoundTest, ASmallClassGetsTheFirstMetricsOnly) {
   round_.Choose(program_.candidates);
   EXPECT_EQ(Launch(kA), LaunchUse::kProbed);
   EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
-  EXPECT_EQ(WriteNext(), "");
   round_.Choose(program_.candidates);
   EXPECT_TRUE(round_.MayChoose());
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "");
+  EXPECT_TRUE(shared_.losses.empty()) << "no more was wanted";
+}
+
+// Like the kernels of a step, which are few while a program warms up.
+TEST_F(CounterRoundTest, ASmallClassThatBecomesLargeGetsAllMetrics) {
+  program_.gpu.passes_needed = 1;
+  shared_.plan.first_metrics = {"first.sum"};
+  program_.candidates = {{KeyOf(kA), 0.009, 100, 100, 1.0}};
+  round_.Choose(program_.candidates);
+  for (int launch = 0; launch < 2; ++launch) (void)Launch(kA);
+  program_.candidates[0].share_ratio = 0.5;
+  round_.Choose(program_.candidates);
+  EXPECT_EQ(Launch(kA), LaunchUse::kMeasured);
+  EXPECT_EQ(WriteNext(), "");
+  EXPECT_EQ(program_.built.recording.configs.back().metrics, std::vector<std::string>{"x.sum"});
+  EXPECT_EQ(WriteNext(/*at_end=*/true), "nothing");
+  EXPECT_EQ(program_.built.recording.ranges.size(), 1U) << "one row for one class";
 }
 
 TEST_F(CounterRoundTest, FromChosenToIdleWhenNoneComes) {

@@ -192,7 +192,7 @@ class ConformanceTest(Door):
     @run_async
     async def test_an_unknown_tool_is_an_error_of_the_protocol(self):
         async with connect("--root", self.root) as client:
-            with self.assertRaisesRegex(Exception, "there is no tool rm; the tools are doctor"):
+            with self.assertRaisesRegex(Exception, "unknown tool rm; the tools are doctor"):
                 await client.call_tool("rm", {})
 
 
@@ -299,7 +299,7 @@ class ReadingTest(Door):
                 ("report", {"recording": "plain.fap", "view": "all"}, "'all' is not one of"),
                 ("report", {"recording": "plain.fap", "verbose": True}, "Additional properties"),
                 ("explain", {"name": ""}, "''"),
-                ("explain", {"name": "none"}, "there is no finding and no metric"),
+                ("explain", {"name": "none"}, "no finding or metric has the name"),
                 ("profile_program", {"command": "rm -rf /"}, "is not of type 'array'"),
                 ("verify", {"draws": 0}, "0 is less than the minimum"),
                 ("lint", {}, "nothing to lint"),

@@ -46,6 +46,7 @@ void CounterRound::Choose(std::span<const LaunchCandidate> candidates) {
     const bool enough = size == kSmall && (has_large || share_before >= kShareWithCounters);
     if (enough || chosen_.size() == kMostRangesOfARound) break;
     share_before += candidate.share_ratio;
+    if (size == kLarge) Promote(candidate.name);
     // A class that does not come now may not come again.
     if (taken_[size] >= program_.plan.max_classes || candidate.recent < 2 || !Wants(candidate.name)) continue;
     const Depth depth = DepthOf(candidate.name);
@@ -61,6 +62,14 @@ void CounterRound::Choose(std::span<const LaunchCandidate> candidates) {
   if (chosen_.empty()) return;
   round_ = Round::kChosen;
   ticks_ = 0;
+}
+
+// What was small while the program warmed up may become most of its time.
+void CounterRound::Promote(const std::string& key) {
+  const auto known = classes_.find(key);
+  if (known == classes_.end()) return;
+  Class& taken = known->second;
+  if (taken.size == kSmall && taken.has_first && taken.turn == Class::Turn::kTaken) Reopen(taken);
 }
 
 void CounterRound::Tick() {
@@ -254,11 +263,12 @@ void CounterRound::TakeImage() {
     if (again) Reopen(of_range);
     if (passes == 0) continue;
     const bool best = IsBest(chosen_[i], depth_, passes);
+    const bool more_may_come = again || depth_ == kFirst;
     measured.keys.push_back(chosen_[i]);
     measured.names.push_back(passes_->wanted()[i]);
-    measured.passes.push_back(best && !again ? passes : 0);
-    partial.passes.push_back(best && again ? passes : 0);
-    if (!again && of_range.size == kLarge && of_range.mean_ns > 0.0 && of_range.mean_ns <= kLongestCountedNs) {
+    measured.passes.push_back(best && !more_may_come ? passes : 0);
+    partial.passes.push_back(best && more_may_come ? passes : 0);
+    if (!more_may_come && of_range.size == kLarge && of_range.mean_ns > 0.0 && of_range.mean_ns <= kLongestCountedNs) {
       instructions_.Ask(chosen_[i]);
     }
   }
@@ -307,9 +317,15 @@ void CounterRound::KeepPartial() {
   for (Measured& partial : partial_) {
     if (!HasPasses(partial)) continue;
     for (std::size_t i = 0; i < partial.keys.size(); ++i) {
-      if (partial.passes[i] > 0) classes_[partial.keys[i]].turn = Class::Turn::kTaken;
+      if (partial.passes[i] == 0) continue;
+      Class& kept = classes_[partial.keys[i]];
+      kept.turn = Class::Turn::kTaken;
+      if (partial.depth == kFirst && kept.size == kLarge) {
+        program_.losses.push_back({"pass_missing", SymbolOf(partial.keys[i]),
+                                   "it was launched too rarely for the set; it has the metrics of the set 'triage'",
+                                   1});
+      }
     }
-    partial.ended_early = true;
     measured_.push_back(std::move(partial));
   }
   partial_.clear();
@@ -358,10 +374,6 @@ std::vector<DataLoss> CounterRound::Write(Measured measured) {
   const int passes = sessions_[measured.depth]->plan().passes;
   std::vector<DataLoss> losses;
   for (std::size_t i = 0; i < measured.passes.size(); ++i) {
-    if (measured.depth == kFirst && measured.ended_early && measured.passes[i] > 0) {
-      losses.push_back({"pass_missing", SymbolOf(measured.keys[i]),
-                        "it was launched too rarely for the set; it has the metrics of the set 'triage'", 1});
-    }
     if (measured.passes[i] >= passes || measured.passes[i] == 0) continue;
     losses.push_back({"pass_missing", SymbolOf(measured.keys[i]),
                       "it was launched in " + std::to_string(measured.passes[i]) + " of " + std::to_string(passes) +

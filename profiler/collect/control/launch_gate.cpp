@@ -457,7 +457,11 @@ void LaunchGate::EndMeasuring() noexcept {
     std::this_thread::sleep_for(kBetweenLooks);
   }
   Allow(Measuring::kNothing);
-  if (counters_.taking() && program_.api.WaitIdle(IdleWait::kFirstSeconds)) counters_.CutShort();
+  try {
+    if (counters_.taking() && program_.api.WaitIdle(IdleWait::kFirstSeconds)) counters_.CutShort();
+  } catch (const std::exception& error) {
+    program_.losses.push_back({"counters_ended", "", error.what(), 1});
+  }
 }
 
 std::vector<DataLoss> LaunchGate::Finish() {

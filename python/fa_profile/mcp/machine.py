@@ -145,7 +145,7 @@ async def explain(work: Work, arguments: Json) -> Answer:
     metrics = [row for row in await metric_rows(work) if row["metric"] == name]
     if not metrics:
         near = ", ".join([*report_ids, *lint_ids])
-        raise ToolError(f"there is no finding and no metric '{name}'", f"the findings are {near}; for metrics read fa-profile://metrics")
+        raise ToolError(f"no finding or metric has the name '{name}'", f"the findings are {near}; for metrics read fa-profile://metrics")
     row = metrics[0]
     answer = Answer(f"{name}: {row['help']} Unit: {row['unit']}.")
     answer.data = {"name": name, "kind": "metric", "text": f"{row['metric']} ({row['unit']}): {row['help']}"}

@@ -72,7 +72,7 @@ async def text_of(work: Work, uri: str) -> str:
     if kind == "finding" and name:
         answer = await machine.explain(work, {"name": name})
         return str(answer.data["text"]) if answer.data and answer.data["kind"] != "metric" else answer.verdict
-    raise ToolError(f"there is no resource {uri}", "resources/list has those that exist")
+    raise ToolError(f"unknown resource {uri}", "resources/list has those that exist")
 
 
 def loop_text(kernel: str, library: str | None, shape: str | None) -> str:

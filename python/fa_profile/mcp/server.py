@@ -50,7 +50,7 @@ class Door:
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = TOOLS.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:100]}; the tools are {', '.join(TOOLS)}")
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]}; the tools are {', '.join(TOOLS)}")
         full = False
         try:
             arguments = check_arguments(tool, params.arguments)

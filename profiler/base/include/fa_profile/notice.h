@@ -7,7 +7,7 @@ namespace fa_profile {
 
 /// A line on stderr, made Printable(): texts from recordings, file names and replies of servers may contain bytes that
 /// a terminal interprets, and line ends that would forge a message. The only other output on stderr is the log and the
-/// progress bar. Nothing is written when descriptor 2 is no longer what a program's messages go to.
+/// progress bar. Nothing is written when descriptor 2 has become something else, such as the GPU.
 void PrintToStderr(std::string_view line) noexcept;
 
 /// "fa-profile: text": a warning, or what was done.

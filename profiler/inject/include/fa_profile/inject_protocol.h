@@ -22,8 +22,8 @@ inline constexpr double kRecordAlways = 1e9;
 struct InjectPlan {
   Session session;
   std::vector<std::string> metrics;        ///< CUPTI names
-  std::vector<std::string> first_metrics;  ///< as in CounterPlan
   std::string built_in_set;                ///< the set they belong to; empty: none
+  std::vector<std::string> first_metrics;  ///< as in CounterPlan
   std::string output;                      ///< recording to write; %p, %h and %q{NAME} as in ExpandOutput()
   bool overwrite = false;                  ///< replace an existing one
   std::string kernel_pattern;     ///< regular expression for the kernels whose counters are measured; empty: all

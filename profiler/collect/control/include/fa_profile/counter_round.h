@@ -57,7 +57,6 @@ class CounterRound {
     std::vector<int> passes;         ///< passes taken of each; empty: all; 0: its range is not written
     std::optional<Launch> launch{};  ///< the launch that CUPTI replayed
     Depth depth = kAll;
-    bool ended_early = false;  ///< no more is known of these classes
   };
   /// The next image to write; none: nothing is left, or the first record of its class may still come. `at_end`: nothing
   /// more will come.
@@ -125,6 +124,7 @@ class CounterRound {
 
   bool Wants(const std::string& key);
   Depth DepthOf(const std::string& key) const;
+  void Promote(const std::string& key);
   void Reopen(Class& left);
   LaunchUse BeginProbe(const LaunchCall& call, const std::string& key);
   LaunchUse BeginPass(const LaunchCall& call, const std::string& key, bool may_be_measured);
