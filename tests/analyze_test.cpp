@@ -219,6 +219,22 @@ TEST(AnalyzeTest, ARatioFarOutsideItsBoundsIsMissingAndTheReportNamesIt) {
   EXPECT_EQ(std::ranges::count(profile.losses, "l2_hit_ratio", &DataLoss::subject), 0) << "its counters are there";
 }
 
+TEST(AnalyzeTest, WarpStatesThatAddUpToMoreThanAllAreMissingAndTheReportNamesThemOnce) {
+  const auto stalled = [](double long_scoreboard, double barrier) {
+    return Analyze(
+        WithCounters({{"smsp__average_warp_latency_per_inst_issued.ratio", 10.0},
+                      {"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", long_scoreboard},
+                      {"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", barrier}}));
+  };
+  EXPECT_EQ(stalled(5.8, 4.0).entries[0].stalls.size(), 2U) << "passes differ by a little";
+  const Profile profile = stalled(7.5, 5.0);
+  EXPECT_TRUE(profile.entries[0].stalls.empty());
+  EXPECT_FALSE(profile.entries[0].metrics.contains("stall_barrier_ratio"));
+  EXPECT_EQ(std::ranges::count(profile.losses, "metric_contradictory", &DataLoss::kind), 1);
+  const auto named = std::ranges::find(profile.losses, "metric_contradictory", &DataLoss::kind);
+  EXPECT_TRUE(named->subject.starts_with("warp states of ")) << named->subject;
+}
+
 TEST(AnalyzeTest, RooflineUsesExecutedFlopsAndDramBytes) {
   const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "mma");
   const double flops = 536870912.0 + 2 * 4e6 + 1e6 + 1e6;

@@ -232,8 +232,8 @@ TEST(JudgeKernelTest, AMeasurementThatTheCertificateContradictsIsTold) {
   for (const double honest : {10'500.0, 11'500.0, 20'000.0}) {
     EXPECT_EQ(WhyNotAsCertified(judgement, {honest, 1.9e6}), "") << honest;
   }
-  EXPECT_EQ(WhyNotAsCertified(judgement, {8'600, 1.6e6}), "") << "its sequences are shorter by chance";
-  EXPECT_NE(WhyNotAsCertified(judgement, {5'100, 1.1e6}), "") << "so short they are not";
+  EXPECT_EQ(WhyNotAsCertified(judgement, {6'700, 1.6e6}), "") << "its longest sequence is shorter by chance";
+  EXPECT_NE(WhyNotAsCertified(judgement, {6'400, 1.6e6}), "") << "so short it is not";
   EXPECT_EQ(WhyNotAsCertified(judgement, {}), "");
   judgement.calls_a_graph = 1;  // the gap between graphs is in the certified time
   EXPECT_EQ(WhyNotAsCertified(judgement, {8'000, {}}), "");

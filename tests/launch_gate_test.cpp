@@ -599,7 +599,9 @@ TEST_F(CountingGateTest, LaunchesInOtherContextsAreToldApart) {
 TEST_F(CountingGateTest, NothingIsMeasuredOnceTheProgramExits) {
   ChooseProbed({kA});
   EXPECT_EQ(Launch(kA), Way::kAlone);
+  (void)program_.gpu.TakeCalls();
   gate_->EndMeasuring();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "context decode close:ranges") << "CUPTI would use the range profiler at each launch";
   EXPECT_EQ(Launch(kA), Way::kPasses);
   EXPECT_EQ(Kinds(gate_->Finish()), "pass_missing") << "what was taken is kept";
 }

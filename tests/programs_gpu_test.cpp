@@ -90,7 +90,8 @@ TEST_P(WatchedModeTest, AProgramEndsAndComputesAsItDoesAlone) {
 INSTANTIATE_TEST_SUITE_P(Modes, WatchedModeTest,
                          testing::Values("plain", "once", "graphs", "ranges", "selected", "threads", "waiting",
                                          "memory", "reset", "children", "fork", "exit7", "_exit", "abort", "kill",
-                                         "term", "throw", "profiler", "late_profiler", "profiler_threads"),
+                                         "term", "throw", "profiler", "late_profiler", "profiler_threads", "eager",
+                                         "exit_launching"),
                          [](const auto& mode) { return std::string(mode.param[0] == '_' ? "now" : "") + mode.param; });
 
 TEST_F(ProgramsGpuTest, AProgramThatLimitsItselfEndsAndComputesAsItDoesAlone) {

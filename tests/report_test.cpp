@@ -529,7 +529,7 @@ Recording JudgedRecording() {
   judgement.calls = 312;
   judgement.durations_ns = {9'900, 9'800, 10'000};
   judgement.calls_a_graph = 100;
-  judgement.verified.instructions = judgement.timed.instructions = recording.ranges[0].metrics.at(kInstructionCounter);
+  judgement.verified.instructions = judgement.timed.instructions = *ExecutedInstructions(recording.ranges[0].metrics);
   recording.judgements = {judgement};
   return recording;
 }

@@ -34,9 +34,7 @@ void CertifiedSink::Take(const RecordingPiece& piece) {
             measured_[one->case_id].median_ns = *middle;
           }
         } else if constexpr (std::is_same_v<Piece, Range>) {
-          const auto counted = one->metrics.find(kInstructionCounter);
-          if (one->part.empty() && counted != one->metrics.end())
-            measured_[one->case_id].instructions = counted->second;
+          if (one->part.empty()) measured_[one->case_id].instructions = ExecutedInstructions(one->metrics);
         }
         to_.Write(*one);
       },

@@ -267,10 +267,7 @@ class CaseAnalyzer {
     if (!entry.part.empty()) return;
     MeasuredCall measured;
     if (entry.timing) measured.median_ns = entry.timing->median_ns;
-    if (range != nullptr && user_ranges_) {
-      const auto counted = range->metrics.find(kInstructionCounter);
-      if (counted != range->metrics.end()) measured.instructions = counted->second;
-    }
+    if (range != nullptr && user_ranges_) measured.instructions = ExecutedInstructions(range->metrics);
     entry.not_as_certified = WhyNotAsCertified(*data_.judgement, measured);
     if (!entry.not_as_certified.empty()) entry.timing.reset();
   }
@@ -384,7 +381,13 @@ void AddPhaseLosses(Profile& profile) {
 /// One DataLoss for each ratio that was left out.
 void AddContradictions(Profile& profile) {
   for (const ProfileEntry& entry : profile.entries) {
+    if (std::ranges::any_of(entry.contradictory, IsWarpState)) {
+      profile.losses.push_back({"metric_contradictory",
+                                "warp states of " + CallName(entry.kernel, entry.shape, entry.part),
+                                "they do not add up to 100 %: their counters come from different passes", 1});
+    }
     for (const std::string& id : entry.contradictory) {
+      if (IsWarpState(id)) continue;
       profile.losses.push_back(
           {"metric_contradictory",
            std::string(FindMetric(id)->label) + " of " + CallName(entry.kernel, entry.shape, entry.part),

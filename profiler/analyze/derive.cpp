@@ -7,6 +7,8 @@ namespace {
 
 /// Two passes of the same code may differ by this much, and so may a profiled range and the timed call.
 constexpr double kPassSlack = 0.02;
+/// Warp states are counted in some twenty passes, which add up to 1 less exactly.
+constexpr double kStatesSlack = 0.1;
 
 double DurationNs(const Launch& launch) { return ElapsedNs(launch.start_ns, launch.end_ns); }
 
@@ -64,7 +66,24 @@ Metrics MakeVariables(const DeriveInputs& inputs) {
   return variables;
 }
 
+/// A warp is in one state at a time. In a program each pass is another launch, whose work may differ.
+void DropContradictoryStates(Derived& derived) {
+  double sum = 0.0;
+  for (const auto& [id, ratio] : derived.metrics) sum += IsWarpState(id) ? ratio : 0.0;
+  const bool all = std::ranges::all_of(MetricCatalogue(), [&](const CatalogueMetric& metric) {
+    return !IsWarpState(metric.id) || derived.metrics.contains(std::string(metric.id));
+  });
+  if (sum <= 1.0 + kStatesSlack && (!all || sum >= 1.0 - kStatesSlack)) return;
+  std::erase_if(derived.metrics, [&](const auto& metric) {
+    if (!IsWarpState(metric.first)) return false;
+    derived.contradictory.push_back(metric.first);
+    return true;
+  });
+}
+
 }  // namespace
+
+bool IsWarpState(std::string_view metric) { return metric.starts_with("stall_") || metric == "warp_issuing_ratio"; }
 
 std::optional<double> Find(const Metrics& values, const std::string& name) {
   const auto found = values.find(name);
@@ -100,10 +119,12 @@ const Launch* LongestLaunch(const std::vector<Launch>& launches) {
 Derived DeriveMetrics(const DeriveInputs& inputs) {
   static const ParsedCatalogue catalogue(MetricCatalogue(), kPassSlack);
   const Metrics variables = MakeVariables(inputs);
-  return catalogue.Evaluate([&](const std::string& name) {
+  Derived derived = catalogue.Evaluate([&](const std::string& name) {
     const auto variable = Find(variables, name);
     return variable || inputs.counters == nullptr ? variable : Find(*inputs.counters, name);
   });
+  DropContradictoryStates(derived);
+  return derived;
 }
 
 }  // namespace fa_profile::analyze

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,11 @@ using Metrics = std::map<std::string, double>;
 
 std::optional<double> Find(const Metrics& values, const std::string& name);
 
-/// Metrics by id. `contradictory`: ids of ratios that were left out because they exceeded 0 to 1 by more than their
-/// sources may differ.
+/// A metric that says what share of their cycles warps spend in one state: issuing, or stalled for one reason.
+bool IsWarpState(std::string_view metric);
+
+/// Metrics by id. `contradictory`: ids of ratios that were left out because they, or the sum of all warp states, were
+/// outside 0 to 1 by more than their sources may differ.
 struct Derived {
   Metrics metrics;
   std::vector<std::string> contradictory;

@@ -1,5 +1,7 @@
 #include "cuda_api.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <string>
 
@@ -40,13 +42,21 @@ void CheckCuda(cudaError_t result, const char* call, std::source_location where)
               HintFor(result));
 }
 
+// The runtime's function for this initialises the runtime. Under CUDA_MODULE_LOADING=EAGER it then loads our code, and
+// the driver waits for itself if that happens in its callback for a new context.
 void* DriverEntry(const char* name, unsigned cuda_version) noexcept {
+  using Find = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+  static auto* const find = [] {
+    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY);
+    return driver == nullptr ? nullptr : reinterpret_cast<Find>(dlsym(driver, "cuGetProcAddress_v2"));
+  }();
   void* entry = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  if (cudaGetDriverEntryPointByVersion(name, &entry, cuda_version, cudaEnableDefault, &found) != cudaSuccess) {
+  CUdriverProcAddressQueryResult found{};
+  if (find == nullptr ||
+      find(name, &entry, static_cast<int>(cuda_version), CU_GET_PROC_ADDRESS_DEFAULT, &found) != CUDA_SUCCESS) {
     return nullptr;
   }
-  return found == cudaDriverEntryPointSuccess ? entry : nullptr;
+  return found == CU_GET_PROC_ADDRESS_SUCCESS ? entry : nullptr;
 }
 
 CUcontext CurrentContext() {

@@ -132,8 +132,8 @@ collect::CollectRun& InjectedProgram::TakeCounters() {
   return *run_;
 }
 
-// Registered only when CUPTI's libraries are loaded, so that it runs before their destructors: a launch that another
-// thread makes in the middle of exit() would be measured by what they left.
+// Registered only when CUPTI's libraries are loaded, so that it runs before their destructors: an open range profiler
+// would use what they left at each launch that another thread makes in the middle of exit().
 void InjectedProgram::BeginMeasuring() {
   static collect::LaunchGate* gate = nullptr;
   static pid_t process = 0;
@@ -141,7 +141,10 @@ void InjectedProgram::BeginMeasuring() {
     gate = &gate_;
     process = getpid();
     (void)std::atexit([] {
-      if (getpid() == process) gate->EndMeasuring();
+      if (getpid() != process) return;
+      const void* const context = collect::ContextOfThisThread();
+      gate->EndMeasuring();
+      collect::SetContextOfThisThread(context);
     });
   }
   if (!use_) use_.emplace();

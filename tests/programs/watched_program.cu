@@ -135,6 +135,21 @@ std::uint32_t Threads() {
   return sum;
 }
 
+// They launch until the process is gone, while `main` ends.
+void LaunchForEver() {
+  for (int t = 0; t < 4; ++t) {
+    std::thread([] {
+      const Numbers numbers;
+      cudaStream_t const stream = NewStream();
+      while (true) {
+        Mix<<<kNumbers / kThreads, kThreads, 0, stream>>>(numbers.device, 3);
+        if (cudaStreamSynchronize(stream) != cudaSuccess) (void)pause();  // the driver has ended
+      }
+    }).detach();
+  }
+  usleep(1'200'000);  // counters are measured by then
+}
+
 // A kernel waits for what a later launch does: whoever waits for the kernel before that launch waits for ever.
 void Waiting(const Numbers& numbers) {
   cudaStream_t const stream = NewStream();
@@ -255,6 +270,7 @@ void FillMemory(const Numbers& numbers) {
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "eager") (void)setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   if (mode == "children") {
     // Processes that use the GPU one after the other, started by one that does not.
     for (int k = 0; k < 2; ++k) {
@@ -342,6 +358,7 @@ int main(int argc, char** argv) {
     std::printf("checksum %u\n", numbers.Sum());
   }
   if (mode == "exit7") return 7;
+  if (mode == "exit_launching") LaunchForEver();
   if (mode == "_exit") _exit(5);
   if (mode == "abort") std::abort();
   if (mode == "kill") (void)raise(SIGKILL);

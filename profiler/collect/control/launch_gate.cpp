@@ -18,6 +18,7 @@ namespace {
 constexpr std::chrono::seconds kLongestCapture{2};
 constexpr std::chrono::milliseconds kBetweenLooks{10};
 constexpr double kIdleBeforeLeavingSeconds = 4.0;
+constexpr double kIdleAtExitSeconds = 1.0;
 // Checking a launch that is then not measured takes less.
 constexpr std::int64_t kShortestMeasuringNs = 100'000;
 
@@ -458,7 +459,12 @@ void LaunchGate::EndMeasuring() noexcept {
   }
   Allow(Measuring::kNothing);
   try {
-    if (counters_.taking() && program_.api.WaitIdle(IdleWait::kFirstSeconds)) counters_.CutShort();
+    // To end it, CUPTI waits for the GPU without a bound; a wait would invalidate a capture.
+    if (!counters_.open() || !capturing_.empty() || !program_.api.WaitIdle(kIdleAtExitSeconds)) return;
+    program_.api.EnterContext();
+    counters_.CutShort();
+    counters_.Abandon();
+    instructions_.Close();
   } catch (const std::exception& error) {
     program_.losses.push_back({"counters_ended", "", error.what(), 1});
   }

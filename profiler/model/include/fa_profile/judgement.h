@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,8 +70,9 @@ std::optional<double> CallNs(const Judgement& judgement);
 /// "certified: 12.3 us a call, 0 of 3,000 calls wrong (95 %: under 0.1 %)", or the verdict with its reason.
 std::string Describe(const Judgement& judgement);
 
-/// The profiler's counter for the instructions that a judge counts from outside.
-inline constexpr const char* kInstructionCounter = "smsp__inst_executed.sum";
+/// The warp instructions among the profiler's counters, whichever metric set was measured; a judge counts them from
+/// outside. Absent: not measured.
+std::optional<double> ExecutedInstructions(const std::map<std::string, double>& counters);
 
 /// Measurements in the process that loads the library, and what they must be according to a certificate.
 struct MeasuredCall {
@@ -78,9 +80,9 @@ struct MeasuredCall {
   std::optional<double> instructions;  ///< warp instructions per call, by the profiler's counters
 };
 
-/// A call was faster than the certified one by more than a tenth and the gap between two graphs, even if it has less
-/// work by up to 30 % of the instructions, or executed less than half of them: the library behaves differently where it
-/// is measured. Empty: it agrees, or is not certified.
+/// A call was faster than the certified one by more than a tenth and the gap between two graphs, where the time may
+/// fall with the square of the instructions, or executed less than half of them: the library behaves differently where
+/// it is measured. Empty: it agrees, or is not certified.
 std::string WhyNotAsCertified(const Judgement& judgement, const MeasuredCall& measured);
 
 }  // namespace fa_profile

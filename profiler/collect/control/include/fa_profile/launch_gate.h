@@ -91,8 +91,9 @@ class LaunchGate {
   /// few seconds at most, in which launches and captures wait. Throws Error: sampling did not end, or no file can be
   /// written.
   bool LeaveCupti();
-  /// At the end of the program, while other threads may still launch: keeps what a pass under way has collected, and
-  /// measures nothing more.
+  /// At the end of the program, while other threads may still launch: keeps what a pass under way has collected,
+  /// measures nothing more, and ends the range profiler unless the GPU stays busy. The recorded context becomes
+  /// current.
   void EndMeasuring() noexcept;
 
   /// At the end of the program, on any of its threads, even in a signal handler inside a launch that runs alone: keeps
