@@ -601,9 +601,47 @@ TEST_F(CountingGateTest, NothingIsMeasuredOnceTheProgramExits) {
   EXPECT_EQ(Launch(kA), Way::kAlone);
   (void)program_.gpu.TakeCalls();
   gate_->EndMeasuring();
-  EXPECT_EQ(program_.gpu.TakeCalls(), "context decode close:ranges") << "CUPTI would use the range profiler at each launch";
+  EXPECT_EQ(program_.gpu.TakeCalls(), "context decode close:ranges")
+      << "CUPTI would use the range profiler at each launch";
   EXPECT_EQ(Launch(kA), Way::kPasses);
   EXPECT_EQ(Kinds(gate_->Finish()), "pass_missing") << "what was taken is kept";
+}
+
+TEST_F(CountingGateTest, SamplingEndsAsTheProgramExitsIfOtherThreadsMayLaunch) {
+  (void)Launch(kA);
+  (void)program_.gpu.TakeCalls();
+  gate_->EndMeasuring();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "") << "the thread that exits launches nothing more";
+  std::thread([&] { (void)Launch(kA); }).join();
+  (void)program_.gpu.TakeCalls();
+  program_.idle = {false, true};
+  gate_->EndMeasuring();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "context") << "CUPTI would wait for the busy GPU";
+  gate_->OnCaptureBegins(this);
+  gate_->EndMeasuring();
+  gate_->OnCaptureEnded(this);
+  EXPECT_EQ(program_.gpu.TakeCalls(), "");
+  gate_->EndMeasuring();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "context -trace -samples no-samples +trace");
+}
+
+// CUPTI waits for all of the GPU's work around a launch that runs alone, also for a host function, which may wait for
+// the thread that launches.
+TEST_F(CountingGateTest, WorkThatMayWaitForTheHostIsQueuedBeforeOrAfterALaunchThatRunsAlone) {
+  ChooseProbed({kA});
+  gate_->OnHostWork();
+  std::atomic<bool> queued = false;
+  ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
+  gate_->OnHostWork();  // CUPTI's own
+  std::thread other([&] {
+    gate_->OnHostWork();
+    queued = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(queued);
+  gate_->Leave();
+  other.join();
+  EXPECT_TRUE(queued);
 }
 
 TEST_F(CountingGateTest, LaunchesDuringCapturesAreALoss) {

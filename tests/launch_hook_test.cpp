@@ -17,6 +17,7 @@ class CountingObserver final : public ProgramObserver {
     return false;
   }
   void OnLaunched() noexcept override {}
+  void OnHostWork() noexcept override { ++host_work; }
   void OnCaptureBegins(const void* /*stream*/) noexcept override {}
   void OnCaptureEnded(const void* stream) noexcept override { last_capture_ended = stream; }
   void OnDeviceGraph() noexcept override { ++device_graphs; }
@@ -26,6 +27,7 @@ class CountingObserver final : public ProgramObserver {
   void OnContextEnds(const void* /*context*/) noexcept override {}
   const char* last_symbol = nullptr;
   int device_graphs = 0;
+  int host_work = 0;
   const void* last_capture_ended = nullptr;
 };
 
@@ -68,7 +70,14 @@ TEST(LaunchHookTest, CallsAreToldAsTheDriverIsAskedForThem) {
   auto* const begin_call =
       reinterpret_cast<void (*)(CUpti_CallbackId, const void*, const char*)>(dlsym(fake, "BeginDriverCall"));
   ASSERT_NE(begin_call, nullptr);
+  const cuLaunchHostFunc_params function = {};
+  begin_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, &function, nullptr);
+  EXPECT_EQ(observer.host_work, 0) << "nothing runs alone";
   WatchLaunches(true);
+  begin_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, &function, nullptr);
+  const cuStreamWaitValue32_v2_params wait = {};
+  begin_call(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2_ptsz, &wait, nullptr);
+  EXPECT_EQ(observer.host_work, 2);
   cuLaunchKernel_params launch = {};
   const auto symbol_of = [&](CUpti_CallbackId id, const void* asked, const char* name) {
     begin_call(id, asked, name);

@@ -56,7 +56,14 @@ std::string Label(std::string_view name) {
   return (label.empty() ? "unnamed" : label.substr(0, kLongestLabel - mark.size())) + mark;
 }
 
-std::string PhaseLabel(const std::string& phase) { return phase == kUnattributed ? "unattributed" : Label(phase); }
+// "other arithmetic" and its like, the phases by opcode classes, need no mark.
+std::string PhaseLabel(std::string phase) {
+  if (phase == kUnattributed) return "unattributed";
+  const bool is_words =
+      std::ranges::all_of(phase, [](char c) { return c == ' ' || std::islower(static_cast<unsigned char>(c)) != 0; });
+  if (is_words && !phase.starts_with(' ') && phase.size() <= kLongestLabel) std::ranges::replace(phase, ' ', '_');
+  return Label(phase);
+}
 
 std::string OriginLabel(const std::string& origin) {
   return origin == "ladder" || origin == "program" ? origin : "library";

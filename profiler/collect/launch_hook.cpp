@@ -44,6 +44,25 @@ constexpr CUpti_CallbackId kCaptures[] = {
 constexpr CUpti_CallbackId kStreamEnds[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy,
                                             CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2};
 
+constexpr CUpti_CallbackId kHostWork[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc,
+                                          CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamAddCallback,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamAddCallback_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp_v2,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp_v2_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_v2,
+                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_v2_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync,
+                                          CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync_ptsz};
+
 constexpr CUpti_CallbackId kInstantiations[] = {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
                                                 CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
                                                 CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz};
@@ -231,6 +250,10 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
     if (!enters && Succeeded(data)) OnGraphChange(id, data.functionParams);
     return;
   }
+  if (std::ranges::find(kHostWork, id) != std::end(kHostWork)) {
+    if (enters && observer_watches) observer.OnHostWork();
+    return;
+  }
   if (IsGraphLaunch(id)) {
     if (enters) *data.correlationData = 0;
     if (!enters) RestoreGraph(data);
@@ -270,6 +293,9 @@ void SwitchLaunches() noexcept {
   const bool on = observer_watches || ranges_watched;
   for (const CUpti_CallbackId id : kLaunches) {
     (void)cuptiEnableCallback(on ? 1 : 0, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  }
+  for (const CUpti_CallbackId id : kHostWork) {
+    (void)cuptiEnableCallback(observer_watches ? 1 : 0, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
 }
 

@@ -56,7 +56,10 @@ void InjectedProgram::OnProfiler(bool on) noexcept {
 
 // Not while a stream captures, in any context: starting to sample would invalidate the capture.
 void InjectedProgram::OnContextBegins(const void* context) noexcept {
-  gate_.IfNothingCaptures([&] { sampler_.OnContextBegins(context); });
+  gate_.IfNothingCaptures([&] {
+    sampler_.OnContextBegins(context);
+    if (sampler_.context() == context && !samples_.exchange(true)) EndMeasuringAtExit();
+  });
 }
 
 void InjectedProgram::OnContextEnds(const void* context) noexcept {
@@ -132,21 +135,23 @@ collect::CollectRun& InjectedProgram::TakeCounters() {
   return *run_;
 }
 
-// Registered only when CUPTI's libraries are loaded, so that it runs before their destructors: an open range profiler
-// would use what they left at each launch that another thread makes in the middle of exit().
-void InjectedProgram::BeginMeasuring() {
+// At each launch that another thread makes in the middle of exit(), an open range profiler or PC sampler would use what
+// the destructors of CUPTI's libraries left. Registered after these are loaded, this runs before them.
+void InjectedProgram::EndMeasuringAtExit() noexcept {
   static collect::LaunchGate* gate = nullptr;
   static pid_t process = 0;
-  if (gate == nullptr) {
-    gate = &gate_;
-    process = getpid();
-    (void)std::atexit([] {
-      if (getpid() != process) return;
-      const void* const context = collect::ContextOfThisThread();
-      gate->EndMeasuring();
-      collect::SetContextOfThisThread(context);
-    });
-  }
+  gate = &gate_;
+  process = getpid();
+  (void)std::atexit([] {
+    if (getpid() != process) return;
+    const void* const context = collect::ContextOfThisThread();
+    gate->EndMeasuring();
+    collect::SetContextOfThisThread(context);
+  });
+}
+
+void InjectedProgram::BeginMeasuring() {
+  if (!std::exchange(measures_, true)) EndMeasuringAtExit();
   if (!use_) use_.emplace();
 }
 

@@ -43,6 +43,7 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
     return gate_.Enter(call) == collect::LaunchGate::Way::kReplaced;
   }
   void OnLaunched() noexcept override { gate_.Leave(); }
+  void OnHostWork() noexcept override { gate_.OnHostWork(); }
   void OnCaptureBegins(const void* stream) noexcept override { gate_.OnCaptureBegins(stream); }
   void OnCaptureEnded(const void* stream) noexcept override { gate_.OnCaptureEnded(stream); }
   void OnDeviceGraph() noexcept override { gate_.OnDeviceGraph(); }
@@ -52,6 +53,7 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   void OnContextEnds(const void* context) noexcept override;
 
  private:
+  void EndMeasuringAtExit() noexcept;
   bool OpenRecording() override;
   bool Records() noexcept override;
   std::int64_t NowNs() noexcept override;
@@ -85,6 +87,8 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   std::optional<collect::CollectRun> run_;
   std::optional<collect::DeviceIdle> idle_;
   std::optional<collect::ProfilerUse> use_;  // while counters are measured
+  bool measures_ = false;                    // did once
+  std::atomic<bool> samples_ = false;        // did once
   enum class Ranges { kUnwatched, kWatched } ranges_ = Ranges::kUnwatched;
   ProgramFilter filter_;
   collect::LaunchGate gate_;

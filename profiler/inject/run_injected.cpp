@@ -71,6 +71,23 @@ std::optional<fs::file_time_type> LastWrite(const std::string& path) {
   return error ? std::nullopt : std::optional(time);
 }
 
+// Gives a finished recording its name where the program has forbidden that to its process (seccomp). Otherwise it is
+// the
+// ".part" of a process that was killed.
+std::string PartOrWhole(const std::string& path) {
+  const std::string part = path + ".part";
+  try {
+    if (!store::RecordingReader(part).Load().session.complete) return part;
+  } catch (const Error&) {
+    return part;  // the report says what is wrong with it
+  }
+  std::error_code error;
+  fs::rename(part, path, error);
+  if (error) return part;
+  fs::remove(part + "-journal", error);
+  return path;
+}
+
 // The recordings that the library listed: complete, or the ".part" of a process that was killed or still runs.
 void FindRecordings(const fs::path& list, InjectedEnd& end) {
   std::vector<std::string> paths;
@@ -99,7 +116,7 @@ void FindRecordings(const fs::path& list, InjectedEnd& end) {
     if (whole && (!part || *whole >= *part)) {
       end.recordings.push_back(path);
     } else if (part) {
-      end.recordings.push_back(path + ".part");
+      end.recordings.push_back(whole ? path + ".part" : PartOrWhole(path));
     }
   }
   end.recordings.insert(end.recordings.end(), killed.begin(), killed.end());

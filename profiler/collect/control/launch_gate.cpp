@@ -235,15 +235,18 @@ bool LaunchGate::Selects(const LaunchCall& call) {
 
 void LaunchGate::EndSamplingAtLaunch() noexcept {
   try {
-    if (!program_.api.WaitIdle(sampling_end_.NextWaitSeconds())) return;
-    program_.api.StopTrace();
-    program_.api.PauseSampling();
-    program_.api.EndSampling();
-    program_.api.StartTrace();
+    if (program_.api.WaitIdle(sampling_end_.NextWaitSeconds())) EndSamplingWhileIdle();
   } catch (const std::exception& error) {
     program_.api.StartTrace();
     GiveUp(error.what());
   }
+}
+
+void LaunchGate::EndSamplingWhileIdle() {
+  program_.api.StopTrace();
+  program_.api.PauseSampling();
+  program_.api.EndSampling();
+  program_.api.StartTrace();
 }
 
 void LaunchGate::Allow(Measuring no_more_than) { measuring_ = std::max(measuring_, no_more_than); }
@@ -270,6 +273,10 @@ void LaunchGate::GiveUp(const char* why) noexcept {
 void LaunchGate::AddMeasuringTime(std::int64_t began_ns) {
   const std::int64_t elapsed_ns = program_.api.NowNs() - began_ns;
   if (counters_.planned() && elapsed_ns >= kShortestMeasuringNs) alone_.total_ns += elapsed_ns;
+}
+
+void LaunchGate::OnHostWork() noexcept {
+  if (!lock_.IsMine()) (void)Hold();
 }
 
 // From here on nothing runs alone. CUPTI's own work captures nothing, here and below.
@@ -459,12 +466,16 @@ void LaunchGate::EndMeasuring() noexcept {
   }
   Allow(Measuring::kNothing);
   try {
-    // To end it, CUPTI waits for the GPU without a bound; a wait would invalidate a capture.
-    if (!counters_.open() || !capturing_.empty() || !program_.api.WaitIdle(kIdleAtExitSeconds)) return;
+    const bool sampled = program_.api.sampling() == ProgramApi::Sampling::kOn;
+    if (!counters_.open() && (!sampled || sampling_end_.IsOnlyThread())) return;
+    // To end these, CUPTI waits for the GPU without a bound; a wait would invalidate a capture.
+    if (!capturing_.empty()) return;
     program_.api.EnterContext();
+    if (!program_.api.WaitIdle(kIdleAtExitSeconds)) return;
     counters_.CutShort();
     counters_.Abandon();
     instructions_.Close();
+    if (sampled) EndSamplingWhileIdle();
   } catch (const std::exception& error) {
     program_.losses.push_back({"counters_ended", "", error.what(), 1});
   }

@@ -57,6 +57,9 @@ class LaunchGate {
   Way Enter(const LaunchCall& call) noexcept;
   /// After the call, whether or not it succeeded, and whatever Enter() returned.
   void Leave() noexcept;
+  /// Before work is queued that may wait for the host. Waits for a launch that runs alone: CUPTI waits for the whole GPU
+  /// then, and the host's thread might wait for us.
+  void OnHostWork() noexcept;
   /// Around the time in which a stream captures. Waits for a launch that runs alone.
   void OnCaptureBegins(const void* stream) noexcept;
   void OnCaptureEnded(const void* stream) noexcept;
@@ -92,8 +95,8 @@ class LaunchGate {
   /// written.
   bool LeaveCupti();
   /// At the end of the program, while other threads may still launch: keeps what a pass under way has collected,
-  /// measures nothing more, and ends the range profiler unless the GPU stays busy. The recorded context becomes
-  /// current.
+  /// measures nothing more, and ends the range profiler and, if other threads launched, PC sampling, unless the GPU
+  /// stays busy. The recorded context becomes current.
   void EndMeasuring() noexcept;
 
   /// At the end of the program, on any of its threads, even in a signal handler inside a launch that runs alone: keeps
@@ -144,6 +147,7 @@ class LaunchGate {
   bool MeasuresLocked() const;
   bool Selects(const LaunchCall& call);
   void EndSamplingAtLaunch() noexcept;
+  void EndSamplingWhileIdle();
   void Allow(Measuring no_more_than);
   void GiveUp(const char* why) noexcept;
   void AddMeasuringTime(std::int64_t began_ns);

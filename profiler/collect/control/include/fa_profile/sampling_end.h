@@ -22,6 +22,9 @@ class SamplingEnd {
   /// The calling thread's launches change nothing here. Any thread, without the lock.
   bool KnowsThisThread() const noexcept;
 
+  /// No other thread than the calling one has launched.
+  bool IsOnlyThread() const noexcept { return state_ != State::kNever && KnowsThisThread(); }
+
   /// Once a tick, to request the end. Ten ticks show whether a second thread launches.
   void Ask();
   bool possible() const { return state_ != State::kNever; }
