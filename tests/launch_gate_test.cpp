@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "fa_profile/gate_lock.h"
 #include "fake_program.h"
 
 namespace fa_profile::collect::launch_gate_test {
@@ -642,6 +643,30 @@ TEST_F(CountingGateTest, WorkThatMayWaitForTheHostIsQueuedBeforeOrAfterALaunchTh
   gate_->Leave();
   other.join();
   EXPECT_TRUE(queued);
+}
+
+// The GPU may be busy with a host function that waits for a launch of the other thread.
+TEST(IdleWaitTest, AThreadThatWantsToLaunchComesBeforeTheNextTry) {
+  FakeProgram program;
+  program.idle = {false};
+  GateLock lock;
+  IdleWait idle(program);
+  idle.YieldTo(lock);
+  std::unique_lock hold(lock);
+  EXPECT_FALSE(idle.Wait());
+  EXPECT_FALSE(idle.Wait());
+  std::thread other([&] { const std::lock_guard launches(lock); });
+  while (!lock.IsWantedByOthers()) std::this_thread::yield();
+  EXPECT_FALSE(idle.Wait());
+  EXPECT_EQ(program.waits, (std::vector<double>{0.2, 0.4, 0.2}));
+  hold.unlock();
+  other.join();
+  hold.lock();
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(idle.Wait());
+  EXPECT_EQ(program.waits.size(), 3U) << "other launches come first";
+  program.now_ns += 200'000'001;
+  EXPECT_FALSE(idle.Wait());
+  EXPECT_EQ(program.waits.back(), 1.6);
 }
 
 TEST_F(CountingGateTest, LaunchesDuringCapturesAreALoss) {

@@ -25,7 +25,9 @@ constexpr std::int64_t kShortestMeasuringNs = 100'000;
 }  // namespace
 
 LaunchGate::LaunchGate(ProgramApi& api, LaunchFilter& filter, LaunchClasses& classes, CounterPlan plan)
-    : program_{api, filter, classes, std::move(plan)}, instructions_(program_), counters_(program_, instructions_) {}
+    : program_{api, filter, classes, std::move(plan)}, instructions_(program_), counters_(program_, instructions_) {
+  program_.idle.YieldTo(lock_);
+}
 
 // A thread that takes the lock may change how a launch must be treated.
 LaunchGate::Lock LaunchGate::Hold() {

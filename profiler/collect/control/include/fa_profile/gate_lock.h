@@ -12,9 +12,14 @@ class GateLock {
   /// The calling thread holds it.
   bool IsMine() const noexcept { return holder_.load() == std::this_thread::get_id(); }
 
+  /// Other threads are in lock(). The holder's view: one may arrive at any time.
+  bool IsWantedByOthers() const noexcept { return waiting_ > 0; }
+
   // The standard library's lock interface, for std::unique_lock.
   void lock() {
+    ++waiting_;
     mutex_.lock();
+    --waiting_;
     holder_ = std::this_thread::get_id();
   }
   bool try_lock() {
@@ -30,6 +35,7 @@ class GateLock {
  private:
   std::mutex mutex_;
   std::atomic<std::thread::id> holder_{};
+  std::atomic<int> waiting_ = 0;
 };
 
 }  // namespace fa_profile::collect

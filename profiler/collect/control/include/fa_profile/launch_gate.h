@@ -57,8 +57,8 @@ class LaunchGate {
   Way Enter(const LaunchCall& call) noexcept;
   /// After the call, whether or not it succeeded, and whatever Enter() returned.
   void Leave() noexcept;
-  /// Before work is queued that may wait for the host. Waits for a launch that runs alone: CUPTI waits for the whole GPU
-  /// then, and the host's thread might wait for us.
+  /// Before work is queued that may wait for the host. Waits for a launch that runs alone: CUPTI waits for the whole
+  /// GPU then, and the host's thread might wait for us.
   void OnHostWork() noexcept;
   /// Around the time in which a stream captures. Waits for a launch that runs alone.
   void OnCaptureBegins(const void* stream) noexcept;

@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "fa_profile/error.h"
+#include "fa_profile/gate_lock.h"
 #include "fa_profile/program_api.h"
 
 namespace fa_profile::collect {
 
 /// Waits for the GPU before a launch is measured, because a range waits for everything that runs. The wait doubles
-/// after each that was too short: a program that launches far ahead may have 1024 launches pending.
+/// after each that was too short: a program that launches far ahead may have 1024 launches pending. But the GPU may be
+/// busy because it waits for a thread that wants to launch, which waits for us: then a wait is short, and after it that
+/// thread has time to launch.
 class IdleWait {
  public:
   static constexpr double kFirstSeconds = 0.2;
@@ -22,12 +25,18 @@ class IdleWait {
   }
 
   explicit IdleWait(ProgramApi& api) : api_(api) {}
+  /// Held by the caller of Wait(), and wanted by threads that launch.
+  void YieldTo(const GateLock& lock) { lock_ = &lock; }
   /// False: the GPU is busy, and this launch is not measured. Throws Error: it was busy in the last kMostTries.
   bool Wait() {
-    if (api_.WaitIdle(SecondsOf(in_a_row_))) {
+    if (not_before_ns_ > 0 && api_.NowNs() < not_before_ns_) return false;
+    const double seconds = IsLockWanted() ? kFirstSeconds : SecondsOf(in_a_row_);
+    not_before_ns_ = 0;
+    if (api_.WaitIdle(seconds)) {
       in_a_row_ = 0;
       return true;
     }
+    if (IsLockWanted()) not_before_ns_ = api_.NowNs() + static_cast<std::int64_t>(seconds * 1e9);
     ++failed_;
     if (++in_a_row_ >= kMostTries) {
       throw Error("the GPU does not become idle, so no launch can be measured alone");
@@ -37,7 +46,11 @@ class IdleWait {
   std::int64_t failed() const { return failed_; }
 
  private:
+  bool IsLockWanted() const { return lock_ != nullptr && lock_->IsWantedByOthers(); }
+
   ProgramApi& api_;
+  const GateLock* lock_ = nullptr;
+  std::int64_t not_before_ns_ = 0;
   int in_a_row_ = 0;
   std::int64_t failed_ = 0;
 };
