@@ -2,11 +2,23 @@
 #include "fa_profile/recording_file.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sqlite3.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
 #include <limits>
 #include <random>
+#include <vector>
 
+#include "fa_profile/error.h"
 #include "recording_file_fixture.h"
 #include "sanitized.h"
 #include "tables.h"
@@ -32,6 +44,36 @@ TEST_F(RecordingFileTest, EveryFieldSurvivesARoundTrip) {
     }
     EXPECT_EQ(reader.ImageIds(), ids);
   }
+}
+
+// As in a program that has forbidden calls to its process.
+TEST_F(RecordingFileTest, WhereCallsAreForbiddenAFinishedRecordingIsWholeButForItsName) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::array<long, 9> forbidden = {SYS_fsync,    SYS_fdatasync, SYS_unlink,    SYS_unlinkat, SYS_rename,
+                                           SYS_renameat, SYS_renameat2, SYS_ftruncate, SYS_fallocate};
+    std::vector<sock_filter> filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+    for (const long call : forbidden) {
+      filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1));
+      filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+    }
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
+    const bool restricted =
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    try {
+      (void)WriteSample(Path(), 1);
+    } catch (const Error& error) {
+      _exit(restricted && error.api() == "rename" ? 0 : 1);
+    }
+    _exit(2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  std::filesystem::rename(Path() + ".part", Path());
+  EXPECT_TRUE(RecordingReader(Path()).Load().session.complete) << "its checksums are there";
 }
 
 // So a new kind of record that the round trips above do not look at fails here.

@@ -127,6 +127,15 @@ TEST_F(RunInjectedTest, AKilledProgramLeavesThePartThatWasMeasured) {
   EXPECT_TRUE(WIFSIGNALED(end.status));
 }
 
+TEST_F(RunInjectedTest, AFinishedRecordingGetsTheNameThatItsProgramMayNotGive) {
+  const std::string finished = (folder_.path() / "finished").string();
+  store::RecordingWriter(finished, false).Finish();
+  const InjectedEnd end =
+      Run("echo " + output_ + " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"; mv " + finished + " " + output_ + ".part");
+  EXPECT_EQ(end.recordings, std::vector<std::string>{output_});
+  EXPECT_TRUE(store::RecordingReader(output_).Load().session.complete);
+}
+
 TEST_F(RunInjectedTest, EveryProcessThatRecordedIsListedInItsOrder) {
   const InjectedEnd end = Run("for name in a b c; do echo x > " + output_ + ".$name; echo " + output_ +
                               ".$name >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"; done; rm " + output_ + ".b");

@@ -76,16 +76,18 @@ std::optional<fs::file_time_type> LastWrite(const std::string& path) {
 // ".part" of a process that was killed.
 std::string PartOrWhole(const std::string& path) {
   const std::string part = path + ".part";
+  std::error_code error;
   try {
     if (!store::RecordingReader(part).Load().session.complete) return part;
+    fs::rename(part, path, error);
+    if (error) return part;
+    (void)store::RecordingReader(path);  // checks what a ".part" need not have
+    fs::remove(part + "-journal", error);
+    return path;
   } catch (const Error&) {
-    return part;  // the report says what is wrong with it
+    fs::rename(path, part, error);  // the report says what is wrong with it
+    return part;
   }
-  std::error_code error;
-  fs::rename(part, path, error);
-  if (error) return part;
-  fs::remove(part + "-journal", error);
-  return path;
 }
 
 // The recordings that the library listed: complete, or the ".part" of a process that was killed or still runs.

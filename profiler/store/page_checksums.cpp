@@ -47,7 +47,8 @@ struct PagedFile {
   void Write(std::span<const std::uint8_t> bytes, sqlite3_int64 offset) const {
     connection.Check(file->pMethods->xWrite(file, bytes.data(), static_cast<int>(bytes.size()), offset));
   }
-  void Sync() const { connection.Check(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL)); }
+  // A program may have forbidden it to its process: then only a power cut can do harm.
+  void Sync() const { (void)file->pMethods->xSync(file, SQLITE_SYNC_NORMAL); }
 
   // Passes every page but the first to `take`, with its number (from 2), in chunks that `after` gets with their offset.
   template <typename Take, typename After>

@@ -33,21 +33,14 @@ bool RenameToFree(const std::string& from, const std::string& to) {
     if (::lstat(to.c_str(), &status) == 0) return false;
     if (::rename(from.c_str(), to.c_str()) == 0) return true;
   }
-  throw Error("rename", std::strerror(errno), "cannot rename " + from + " to " + to, "rename it yourself");
+  throw Error("rename", std::strerror(errno), "cannot rename " + from + " to " + to,
+              "fa-profile tries again when the program has ended; otherwise rename it yourself");
 }
 
 // Makes a rename survive a power cut. Has no effect where the directory may be written but not read.
 void SyncDirectory(const std::string& directory) {
   const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder) ::fsync(folder.get());
-}
-
-// The same for a file's content. Not through another descriptor of ours that is then closed: that would end SQLite's
-// lock.
-void SyncFile(Connection& connection) {
-  sqlite3_file* file = nullptr;
-  if (sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return;
-  (void)file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 
 // Keeps a connection forever whose files this process may no longer write or close.
@@ -120,7 +113,7 @@ struct RecordingWriter::Impl {
     sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     int reserved = store::kReservedBytes;
     connection->Check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
-    // Without fsync(), which a watched program may have forbidden to its process: Finish() does it once, if it may.
+    // Without fsync(), which a watched program may have forbidden to its process: WritePageChecksums() does it.
     const int locked = sqlite3_exec(
         handle,
         "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=DELETE; PRAGMA synchronous=OFF; PRAGMA cache_size=-32768;"
@@ -293,7 +286,6 @@ void RecordingWriter::Finish() {
   impl_->pieces.reset();
   WritePageChecksums(*impl_->connection);
   impl_->DropJournal();
-  SyncFile(*impl_->connection);
   // Renamed before the lock is released, or another run could mistake the `.part` for a killed one's.
   if (impl_->overwrite) {
     if (::rename(impl_->full_part_path.c_str(), impl_->full_path.c_str()) != 0) {
