@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "code_facts.h"
 #include "fa_profile/error.h"
 #include "test_files.h"
 
@@ -122,6 +123,14 @@ TEST_F(BuildFilesTest, TheBuildLogOfAFolderHasAFixedName) {
   Make("fa-profile-build.log");
   EXPECT_EQ(FindBuildLog(folder_.string()), (folder_ / "fa-profile-build.log").string());
   EXPECT_FALSE(FindBuildLog((folder_ / "fa-profile-build.log").string()));
+}
+
+TEST(LastingNameTest, IsThatOfTheSameKernelOfAnotherBuild) {
+  EXPECT_EQ(LastingName("_INTERNAL_4d2a_6_foo_cu_77::ns::f(int*)"), "ns::f(int*)");
+  EXPECT_EQ(LastingName("void cub::CUB_200700_750_800_900a_NS::Scan<cub::CUB_200700_750_800_900a_NS::P<4> >(int)"),
+            "void cub::Scan<cub::P<4> >(int)");
+  EXPECT_EQ(LastingName("thrust::THRUST_200700_NS::g<int>()"), "thrust::g<int>()");
+  EXPECT_EQ(LastingName("CUB_sum::f(int)"), "CUB_sum::f(int)");
 }
 
 }  // namespace

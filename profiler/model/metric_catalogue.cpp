@@ -262,7 +262,7 @@ constexpr CatalogueMetric kMetrics[] = {
      "smsp__inst_executed.sum | TPC.TriageCompute.sm__inst_executed_realtime.sum", kNcuGuide,
      "Warp instructions executed."},
     {"threads_per_instruction", "threads per instruction", "threads", kHigher, kExact,
-     "smsp__thread_inst_executed_per_inst_executed.ratio", kNcuStates,
+     "min(smsp__thread_inst_executed_per_inst_executed.ratio, 32)", kNcuStates,
      "Active threads per executed warp instruction, of 32; near 1 is the mark of single-thread code."},
 
     // Pipes: how busy each is, and what share of the instructions it ran.

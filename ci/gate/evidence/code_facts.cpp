@@ -4,20 +4,18 @@
 #include <re2/re2.h>
 
 namespace fa_profile::gate {
-namespace {
 
-// nvcc puts a static kernel into a namespace named after a hash of the source's path: "_INTERNAL_4d2a_6_foo_cu_77::".
-std::string WithoutInternal(std::string name) {
-  RE2::GlobalReplace(&name, "_INTERNAL_.*?::", "");
+// nvcc puts a static kernel into a namespace named after a hash of the source's path, "_INTERNAL_4d2a_6_foo_cu_77::";
+// CUB and Thrust put theirs into one named after their version and the architectures, "CUB_200700_800_900_NS::".
+std::string LastingName(std::string name) {
+  RE2::GlobalReplace(&name, R"(_INTERNAL_.*?::|\b(CUB|THRUST)_[0-9]+(_[0-9a-zA-Z]+)*_NS::)", "");
   return name;
 }
-
-}  // namespace
 
 CodeFacts ToCodeFacts(const KernelLint& lint) {
   CodeFacts facts;
   facts.symbol = lint.symbol;
-  facts.name = WithoutInternal(lint.name);
+  facts.name = LastingName(lint.name);
   facts.architecture = lint.architecture;
   facts.code_hash = fmt::format("{:016x}", lint.code_hash);
   facts.registers_per_thread = lint.registers_per_thread;

@@ -183,7 +183,7 @@ class Build {
       for (BuiltKernel& kernel : work.kernels) {
         const std::string name = Demangle(kernel.function.name.c_str());
         kernel.host_code_hash = host_code_hash;
-        kernel.kernel = file.prefix + (kernel.kernel.empty() ? ShortName(name) : kernel.kernel);
+        kernel.kernel = file.prefix + (kernel.kernel.empty() ? ShortName(LastingName(name)) : kernel.kernel);
         if (!pattern_.Finds(kernel.kernel) && !pattern_.Finds(name)) {
           others_.insert(std::exchange(kernel.kernel, {}));
         }

@@ -274,7 +274,8 @@ std::string Headline(const JudgeContext& context, const CaseWork& work, const Sh
   if (work.candidate == nullptr) {
     return verdict.verdict == Verdict::kPass ? "removed, which a rule allows" : "only in the base";
   }
-  if (verdict.verdict == Verdict::kPass) return verdict.identical ? EqualCode(context, verdict) : "";
+  if (verdict.verdict == Verdict::kPass && verdict.identical) return EqualCode(context, verdict);
+  if (verdict.verdict == Verdict::kPass) return context.Dynamic() ? "" : "other machine code, worse by no limit";
   const bool worse = verdict.verdict == Verdict::kRegression || verdict.verdict == Verdict::kSuspect;
   CallTime time = verdict.incorrect ? CallTime{} : TimeOfCall(work, verdict.verdict);
   if (!worse && (!time.decides || verdict.verdict != Verdict::kImproved)) time = {};
