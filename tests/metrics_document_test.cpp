@@ -27,7 +27,7 @@ Each metric is a formula over counters as CUPTI and Nsight Compute name them, an
 (of the longest launch), `shape.flops` and `timing.*` (launches without the profiler). Of alternatives, which begin with
 `|`, the first whose counters were all recorded counts: for chips with other names, and for sets that collect less
 (`TriageCompute`: the set `phases`). A metric without its inputs is absent, never zero. A kernel that is not correct has
-no metric in seconds or per second. In parentheses: the unit, whether a higher or lower value is better, and *exact*
+no metric in seconds or per second. In parentheses: the unit, ↑ or ↓ where a higher or lower value is better, and *exact*
 (`"deterministic": true` in JSON) if two launches of the same code on the same inputs have the same value. Cycles,
 durations, rates and hit rates are noisy, also because counters are collected in several passes. A ratio that exceeds 0
 to 1 by up to 2 % is 0 or 1; beyond that it is absent, and the report names it under what is missing.
@@ -66,9 +66,9 @@ A phase without work of a kind has 0. A quantity that was not measured, or needs
 const char* Word(Polarity polarity) {
   switch (polarity) {
     case Polarity::kHigherIsBetter:
-      return ", higher is better";
+      return ", ↑";
     case Polarity::kLowerIsBetter:
-      return ", lower is better";
+      return ", ↓";
     default:
       return "";
   }
