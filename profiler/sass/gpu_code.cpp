@@ -1,11 +1,9 @@
 #include "fa_profile/gpu_code.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "elf_file.h"
-#include "fa_profile/files.h"
 
 namespace fa_profile::sass {
 namespace {
@@ -71,12 +69,7 @@ bool BeginsLikeGpuCode(std::string_view bytes) {
          bytes.starts_with("!<thin>\n");
 }
 
-bool MayHoldGpuCode(const std::string& path) {
-  std::array<char, 64> head{};
-  const Descriptor file = OpenFile(path);
-  if (!BeginsLikeGpuCode({head.data(), ReadSome(file.get(), path, head)})) return false;
-  return !MachineCode(path).images().empty();
-}
+bool MayHoldGpuCode(const std::string& path) { return !MachineCode(path).images().empty(); }
 
 CodeSelection SelectCode(const MachineCode& code, const std::string& path, const std::string& architecture) {
   CodeSelection selection;

@@ -32,7 +32,7 @@ struct EmbeddedCubin {
 /// Whether these are the first bytes of a cubin, a fatbin, an ELF file or a static library.
 bool BeginsLikeGpuCode(std::string_view bytes);
 
-/// Whether the file begins like that and contains a CodeImage, even a damaged one. Throws Error: it cannot be read.
+/// Whether the file contains a CodeImage, even a damaged one, wherever it is. Throws Error: it cannot be read.
 bool MayHoldGpuCode(const std::string& path);
 
 /// The relevant machine code of a file: `cubins`, and `unread`, whose member of that name has the reason. Together they
