@@ -8,17 +8,6 @@
 namespace fa_profile::sass {
 namespace {
 
-// Whether code for `architecture` matches the request. "90" and "sm_90" also match 90a; a cubin that does not state its
-// letter matches any.
-bool IsFor(std::string_view architecture, std::string_view asked) {
-  for (std::string_view* name : {&architecture, &asked}) {
-    if (const std::size_t at = name->find('_'); at != std::string_view::npos) name->remove_prefix(at + 1);
-  }
-  const auto digits = [](std::string_view text) { return text.substr(0, text.find_first_not_of("0123456789")); };
-  if (digits(architecture) != digits(asked)) return false;
-  return architecture == asked || digits(asked) == asked || digits(architecture) == architecture;
-}
-
 [[noreturn]] void RefuseWithoutCode(const std::string& path) {
   throw NoGpuCode(path + " holds no GPU code",
                   path.ends_with(".cu") ? "compile it first, and give the object file"
@@ -54,6 +43,15 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
 
 }  // namespace
 
+bool IsForArchitecture(std::string_view architecture, std::string_view asked) {
+  for (std::string_view* name : {&architecture, &asked}) {
+    if (const std::size_t at = name->find('_'); at != std::string_view::npos) name->remove_prefix(at + 1);
+  }
+  const auto digits = [](std::string_view text) { return text.substr(0, text.find_first_not_of("0123456789")); };
+  if (digits(architecture) != digits(asked)) return false;
+  return architecture == asked || digits(asked) == asked || digits(architecture) == architecture;
+}
+
 void InFile(const std::string& file, const std::function<void()>& read) {
   try {
     read();
@@ -75,7 +73,7 @@ CodeSelection SelectCode(const MachineCode& code, const std::string& path, const
   CodeSelection selection;
   for (const CodeImage& image : code.images()) {
     const bool is_known = image.kind == CodeImage::Kind::kCubin && !image.architecture.empty();
-    if (is_known && !architecture.empty() && !IsFor(image.architecture, architecture)) continue;
+    if (is_known && !architecture.empty() && !IsForArchitecture(image.architecture, architecture)) continue;
     if (!image.unread.empty()) {
       selection.unread.push_back(image);
     } else if (image.kind == CodeImage::Kind::kCubin) {

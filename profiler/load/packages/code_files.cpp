@@ -409,6 +409,8 @@ void ForEachCodeFile(const std::string& package, const TakeCodeFile& take, const
   fs::is_directory(package, error) ? walk.ReadFolder(package) : walk.ReadWheel(package);
 }
 
+bool MayBeArchive(const std::string& path) { return ArchiveKindOf(path) != ArchiveKind::kNone; }
+
 void ForEachCodeInFile(const std::string& name, const std::string& path, const TakeCodeFile& take,
                        const TakeSkippedFile& skip, const PackageLimits& limits) {
   PackageWalk(take, skip, limits).ReadOne(name, path, 0);

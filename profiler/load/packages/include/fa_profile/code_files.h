@@ -43,6 +43,10 @@ using TakeSkippedFile = std::function<void(const std::string& name, const std::s
 void ForEachCodeFile(const std::string& package, const TakeCodeFile& take, const TakeSkippedFile& skip,
                      const PackageLimits& limits = {});
 
+/// Whether the file is an archive or a compressed file by its first bytes, or ends with a zip archive. Throws Error: it
+/// cannot be read.
+bool MayBeArchive(const std::string& path);
+
 /// The same for one file of a package, called `name`: itself, or what is in it. What cannot be read is skipped.
 void ForEachCodeInFile(const std::string& name, const std::string& path, const TakeCodeFile& take,
                        const TakeSkippedFile& skip, const PackageLimits& limits = {});
