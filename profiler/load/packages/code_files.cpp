@@ -264,7 +264,8 @@ class PackageWalk {
       if (kind != ArchiveKind::kNone && depth >= limits_.archive_depth) {
         return skip_(name, fmt::format("it lies more than {} archives deep", limits_.archive_depth));
       }
-      const bool is_read = kind != ArchiveKind::kNone && ReadArchive(name, path, depth + 1);
+      const bool is_read =
+          kind != ArchiveKind::kNone && ReadArchive(name, path, kind == ArchiveKind::kWhole, depth + 1);
       if (is_read && kind == ArchiveKind::kWhole) return;
       if (sass::MayHoldGpuCode(path)) take_(name, path);
     } catch (const Error& error) {
@@ -312,12 +313,14 @@ class PackageWalk {
     return handle;
   }
 
-  /// False if it is not an archive that can be opened: its bytes are searched.
-  bool ReadArchive(const std::string& name, const std::string& path, int depth) {
+  /// False if it is not an archive that can be opened: its bytes are searched. `is_whole`: it begins like one.
+  bool ReadArchive(const std::string& name, const std::string& path, bool is_whole, int depth) {
     std::optional<Handle> handle;
     try {
       handle = Open(path, /*zip_only=*/false);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      const bool is_other = error.message().find("Unrecognized archive format") != std::string::npos;  // or empty
+      if (is_whole && !is_other) skip_(name, "it cannot be unpacked: " + WithoutPath(error.message(), path));
       return false;
     }
     const bool is_raw = archive_format(handle->reader.get()) == ARCHIVE_FORMAT_RAW;
