@@ -15,7 +15,7 @@ struct PtxKernel {
   std::uint64_t hash = 0;
 };
 
-/// The kernels in PTX, by position. Any text is accepted: what is not PTX has none.
+/// The kernels in PTX, by position. Any text is accepted: other text has none.
 std::vector<PtxKernel> ReadPtx(std::string_view text);
 
 }  // namespace fa_profile::sass
