@@ -275,6 +275,10 @@ int RunGate(const CLI::App& gate, GateArguments& arguments, const std::string& c
     side->read_wheel = [](const std::string& wheel, const auto& take, const auto& skip) {
       load::ForEachCodeFile(wheel, take, skip);
     };
+    side->is_archive = load::MayBeArchive;
+    side->read_archive = [](const std::string& name, const std::string& path, const auto& take, const auto& skip) {
+      load::ForEachCodeInFile(name, path, take, skip);
+    };
   }
   options.why_no_gpu = measures ? jobs::WhyNoGpu() : "";
   if (!options.pair.empty() && options.why_no_gpu.empty()) {

@@ -88,6 +88,30 @@ TEST_F(BuildFilesTest, VersionedLibrariesAndFatbinsCountAndOtherFilesWithCodeAre
   EXPECT_EQ(Found(), (Names{"*libfa_kernels.a", "code/=code.fatbin", "lib/=lib.so.1.2"}));
 }
 
+TEST_F(BuildFilesTest, LibrariesOfWindowsAreComparedAndOtherFilesAreSearchedWhateverTheyBeginWith) {
+  Make("k.cp312-win_amd64.pyd");
+  Make("l.dll");
+  Make("o.o");
+  Make("code");
+  fs::copy(folder_ / "code", folder_ / "data.bin");
+  std::ofstream(folder_ / "data.bin", std::ios::binary) << "abc" << ReadFile(folder_ / "code");
+  fs::remove(folder_ / "code");
+  EXPECT_EQ(Found(), (Names{"k/=k.cp312-win_amd64.pyd", "l/=l.dll", "-data.bin", "-o.o"}));
+  Make("libfa_kernels.a");  // an object may be linked into the ladder
+  EXPECT_EQ(Found(), (Names{"*libfa_kernels.a", "k/=k.cp312-win_amd64.pyd", "l/=l.dll", "-data.bin"}));
+}
+
+TEST_F(BuildFilesTest, ArchivesAreListed) {
+  Make("a.zip");
+  Make("b.so");
+  const auto is_archive = [](const std::string& path) { return path.ends_with(".zip"); };
+  const std::vector<BuildFile> files = FindBuildFiles(folder_.string(), is_archive);
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_FALSE(files[0].archive);
+  EXPECT_TRUE(files[1].archive);
+  EXPECT_EQ(files[1].path, (folder_ / "a.zip").string());
+}
+
 TEST_F(BuildFilesTest, AnExtensionForAnotherPythonIsTheSameLibrary) {
   Make("x.cpython-311-x86_64-linux-gnu.so");
   Make("y.abi3.so");

@@ -3,11 +3,15 @@
 What is judged how is tested with the judge (judge_test and its likes); here that the program asks it the right question.
 """
 
+import gzip
+import io
 import json
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import zipfile
@@ -316,6 +320,110 @@ class CliGateTest(unittest.TestCase):
         cut = pathlib.Path(self.folder.name) / "cut.whl"
         cut.write_bytes(old.read_bytes()[:-40])
         self.refused("--static", old, cut, says=["cut.whl"])
+
+    CUBINS = ROOT / "tests/data/cubins"
+
+    def hidden_code(self, cubin):
+        """Files of a package with this GPU code, by name, which neither their names nor their first bytes show."""
+        inner, tar = io.BytesIO(), io.BytesIO()
+        with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("deep/k.bin", cubin)
+        with tarfile.open(fileobj=tar, mode="w:gz") as archive:
+            entry = tarfile.TarInfo("k.so")
+            entry.size = len(cubin)
+            archive.addfile(entry, io.BytesIO(cubin))
+        program = pathlib.Path("/bin/true").read_bytes()
+        return {
+            "data.bin": b"abc" + cubin, "a.pyd": b"MZ" + bytes(300) + cubin, "b.dll": b"MZ" + bytes(300) + cubin,
+            "i.zip": inner.getvalue(), "i.tar.gz": tar.getvalue(), "k.gz": gzip.compress(cubin), "x.o": program + cubin,
+            "tool": program + inner.getvalue(), "words.csv.gz": gzip.compress(b"1,2,3"),
+        }
+
+    def unpacked(self, name, files):
+        folder = pathlib.Path(self.folder.name) / name
+        (folder / "package").mkdir(parents=True)
+        for inside, content in files.items():
+            (folder / inside).write_bytes(content)
+        return folder
+
+    def test_no_file_hides_gpu_code_from_the_gate(self):
+        good = (self.CUBINS / "sm_80.cubin").read_bytes()
+        sides = [self.hidden_code((self.CUBINS / name).read_bytes()) for name in ("sm_90a.cubin", "sm_90_cuda12.cubin")]
+        libraries = {"a.pyd", "b.dll", "i.tar.gz"}  # their code, and that of a copy of it, is compared
+        for make in (self.wheel, self.unpacked):
+            for compared in (True, False):
+                with self.subTest(package=make.__name__, compared=compared):
+                    old, new, same = (
+                        make(f"{compared}{number}.whl" if make == self.wheel else f"{compared}{number}",
+                             {"package/good.so": good} | {f"package/{name}": content for name, content in sides[side].items()
+                                                          if (name in libraries) == compared})
+                        for number, side in enumerate((0, 1, 0))
+                    )
+                    code, out, err = run("--strict", "--static", old, same)
+                    self.assertEqual(code, 0, out + err)
+                    self.assertNotIn("csv", out)
+                    code, out, err = run("--strict", "--static", old, new)
+                    names = ("a", "b", "i.tar.gz/k") if compared else ("data.bin", "i.zip/deep/k.bin", "k.gz/k", "tool/deep/k.bin", "x.o")
+                    if compared:
+                        self.assertEqual(code, 0, out + err)
+                        for name in names:
+                            self.assertIn(f"{name}/indexed\n  instructions in the code", out)
+                    else:
+                        self.assertEqual(code, 3, out + err)
+                        listed = ", ".join(f"package/{name}" for name in names)
+                        self.assertIn(f"INCONCLUSIVE: other GPU code, which was not compared, in {listed}", out.replace("\n  ", " "))
+
+    def test_an_object_linked_into_a_library_changes_with_it(self):
+        files = [{"package/k.so": code, "package/k.o": b"\x7fELF" + code} for code in
+                 ((self.CUBINS / name).read_bytes() for name in ("sm_90a.cubin", "sm_90_cuda12.cubin"))]
+        old, new = (self.unpacked(str(number), content) for number, content in enumerate(files))
+        code, out, err = run("--strict", "--static", new, old)
+        self.assertEqual(code, 0, out + err)
+        self.assertNotIn("k.o", out)
+
+    @staticmethod
+    def fatbin(*entries):
+        """A fatbin of entries: kind (1: PTX, 2: cubin, 8: LTO-IR), compute capability, bytes."""
+        body = b""
+        for kind, capability, data in entries:
+            data += bytes(-len(data) % 8)
+            head = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, 64, len(data), 0, 0, 0, 1, capability, 64, 0, 0x11, 0, 0)
+            body += head[:64].ljust(64, b"\0") + data
+        return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+    def test_ptx_and_lto_ir_next_to_equal_machine_code_may_not_change(self):
+        cubin = (self.CUBINS / "sm_80.cubin").read_bytes()
+        ptx = b".version 8.0\n.target sm_90\n.visible .entry %s(){ret;}\n"
+        slower = b".version 8.1\n.target sm_90\n.visible .entry %s(){bar.sync 0; ret;}\n"
+        changes = {
+            "PTX compute_90": ((1, 90, ptx % b"_ZN6sample7indexedEPKiPf"), (1, 90, slower % b"_ZN6sample7indexedEPKiPf")),
+            "LTO-IR compute_90": ((8, 90, b"one" * 20), (8, 90, b"two" * 20)),
+            "other GPU code, which was not compared, in the PTX": ((1, 90, ptx % b"alone"), (1, 90, slower % b"alone")),
+        }
+        for number, (says, (before, after)) in enumerate(changes.items()):
+            with self.subTest(says):
+                program = pathlib.Path("/bin/true").read_bytes()
+                old, new = (pathlib.Path(self.folder.name) / f"{side}{number}.so" for side in ("old", "new"))
+                old.write_bytes(program + self.fatbin((2, 80, cubin), before))
+                new.write_bytes(program + self.fatbin((2, 80, cubin), after))
+                code, out, err = run("--strict", "--static", old, old)
+                self.assertEqual(code, 0, out + err)
+                code, out, err = run("--strict", "--static", old, new)
+                self.assertEqual(code, 3, out + err)
+                self.assertIn("INCONCLUSIVE", out)
+                self.assertIn(says, out)
+
+    def test_all_code_that_was_not_read_is_counted(self):
+        good = pathlib.Path(self.folder.name) / "good.so"
+        bad = pathlib.Path(self.folder.name) / "bad.so"
+        cubin = (self.CUBINS / "sm_90a.cubin").read_bytes()
+        head = b"\x7fELF\x02\x01\x41\x08" + bytes(8) + b"\x02\0\xbe\0" + bytes(44)
+        good.write_bytes(cubin)
+        bad.write_bytes(cubin + head * 20_000)
+        code, out, err = run("--strict", "--static", good, bad)
+        self.assertEqual(code, 3, out + err)
+        self.assertIn("INCONCLUSIVE: 20000 cubins of the candidate not read", out)
+        self.assertLess(len(out.splitlines()), 100)
 
     def test_bad_input_is_one_error_and_code_2(self):
         self.refused(says=["gate needs something to judge", "--pair BASE HEAD"])

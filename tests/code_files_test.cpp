@@ -27,6 +27,20 @@ struct ZipEntry {
   std::string bytes;
 };
 
+void WriteEntries(archive* writer, const fs::path& path, const std::vector<ZipEntry>& entries) {
+  ASSERT_EQ(archive_write_open_filename(writer, path.c_str()), ARCHIVE_OK) << archive_error_string(writer);
+  for (const ZipEntry& entry : entries) {
+    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> header(archive_entry_new(), archive_entry_free);
+    archive_entry_set_pathname(header.get(), entry.name.c_str());
+    archive_entry_set_filetype(header.get(), AE_IFREG);
+    archive_entry_set_perm(header.get(), 0644);
+    archive_entry_set_size(header.get(), static_cast<la_int64_t>(entry.bytes.size()));
+    ASSERT_EQ(archive_write_header(writer, header.get()), ARCHIVE_OK) << archive_error_string(writer);
+    archive_write_data(writer, entry.bytes.data(), entry.bytes.size());
+  }
+  ASSERT_EQ(archive_write_close(writer), ARCHIVE_OK);
+}
+
 void WriteZip(const fs::path& path, const std::vector<ZipEntry>& entries, bool encrypted = false) {
   const std::unique_ptr<archive, int (*)(archive*)> zip(archive_write_new(), archive_write_free);
   archive_write_set_format_zip(zip.get());
@@ -34,17 +48,7 @@ void WriteZip(const fs::path& path, const std::vector<ZipEntry>& entries, bool e
     archive_write_set_options(zip.get(), "zip:encryption=traditional");
     archive_write_set_passphrase(zip.get(), "secret");
   }
-  ASSERT_EQ(archive_write_open_filename(zip.get(), path.c_str()), ARCHIVE_OK);
-  for (const ZipEntry& entry : entries) {
-    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> header(archive_entry_new(), archive_entry_free);
-    archive_entry_set_pathname(header.get(), entry.name.c_str());
-    archive_entry_set_filetype(header.get(), AE_IFREG);
-    archive_entry_set_perm(header.get(), 0644);
-    archive_entry_set_size(header.get(), static_cast<la_int64_t>(entry.bytes.size()));
-    ASSERT_EQ(archive_write_header(zip.get(), header.get()), ARCHIVE_OK) << archive_error_string(zip.get());
-    archive_write_data(zip.get(), entry.bytes.data(), entry.bytes.size());
-  }
-  ASSERT_EQ(archive_write_close(zip.get()), ARCHIVE_OK);
+  WriteEntries(zip.get(), path, entries);
 }
 
 class CodeFilesTest : public FolderTest {
@@ -67,6 +71,47 @@ class CodeFilesTest : public FolderTest {
       return error.message();
     }
     return "no error";
+  }
+
+  /// The bytes of a zip archive.
+  std::string Zip(const std::vector<ZipEntry>& entries, bool encrypted = false) const {
+    WriteZip(folder_ / "made.zip", entries, encrypted);
+    return ReadFile(folder_ / "made.zip");
+  }
+  using Filter = int (*)(archive*);
+  /// The bytes of a compressed tar archive.
+  std::string Tar(Filter filter, const std::vector<ZipEntry>& entries) const {
+    const std::unique_ptr<archive, int (*)(archive*)> tar(archive_write_new(), archive_write_free);
+    archive_write_set_format_ustar(tar.get());
+    EXPECT_EQ(filter(tar.get()), ARCHIVE_OK);
+    WriteEntries(tar.get(), folder_ / "made.tar", entries);
+    return ReadFile(folder_ / "made.tar");
+  }
+  /// One file, compressed.
+  std::string Compressed(Filter filter, const std::string& bytes) const {
+    const std::unique_ptr<archive, int (*)(archive*)> file(archive_write_new(), archive_write_free);
+    archive_write_set_format_raw(file.get());
+    EXPECT_EQ(filter(file.get()), ARCHIVE_OK);
+    WriteEntries(file.get(), folder_ / "made.gz", {{"data", bytes}});
+    return ReadFile(folder_ / "made.gz");
+  }
+  /// Reads these files in a wheel, and then in a folder, which must give the same.
+  void ReadBoth(const std::vector<ZipEntry>& entries, const PackageLimits& limits = {}) {
+    WriteZip(folder_ / "both.whl", entries);
+    fs::remove_all(folder_ / "both");
+    for (const ZipEntry& entry : entries) {
+      fs::create_directories((folder_ / "both" / entry.name).parent_path());
+      WriteFile(folder_ / "both" / entry.name, entry.bytes);
+    }
+    taken_.clear();
+    skipped_.clear();
+    Read(folder_ / "both", limits);
+    const std::vector<std::string> taken = std::exchange(taken_, {});
+    const std::vector<std::string> skipped = std::exchange(skipped_, {});
+    bytes_.clear();
+    Read(folder_ / "both.whl", limits);
+    EXPECT_EQ(taken, taken_);
+    EXPECT_EQ(skipped, skipped_);
   }
 
   const std::string cubin_ = [] {
@@ -92,6 +137,82 @@ TEST_F(CodeFilesTest, AWheelGivesItsFilesWithCode) {
   EXPECT_EQ(bytes_.front(), cubin_);
   EXPECT_EQ(skipped_, Names{});
   EXPECT_FALSE(fs::exists(at_)) << "unpacked files are removed";
+}
+
+TEST_F(CodeFilesTest, CodeIsFoundWhateverTheFilesNameAndFirstBytes) {
+  const std::string edge(65534, 'x');  // the cubin's first bytes are in two of the chunks that are unpacked
+  const std::string far(1'000'000, 'P');
+  ReadBoth({{"p/a.pyd", "MZ" + std::string(300, '\0') + cubin_},
+            {"p/data.bin", "abc" + cubin_},
+            {"p/edge", edge + cubin_},
+            {"p/far.py", far + cubin_},
+            {"p/text.csv", far + "\x7f"
+                                 "EL"}});
+  EXPECT_EQ(taken_, (Names{"p/a.pyd", "p/data.bin", "p/edge", "p/far.py"}));
+  EXPECT_EQ(skipped_, Names{});
+  ASSERT_EQ(bytes_.size(), 4U);
+  EXPECT_EQ(bytes_[1].substr(3), cubin_);
+  EXPECT_EQ(bytes_[2].size(), edge.size() + cubin_.size());
+  EXPECT_EQ(bytes_[2].substr(edge.size()), cubin_);
+  EXPECT_EQ(bytes_[3].substr(far.size()), cubin_);
+}
+
+TEST_F(CodeFilesTest, ArchivesInsideAreOpenedAndOrdinaryDataGivesNothing) {
+  const std::string inner = Zip({{"deep/k.so", cubin_}, {"readme", "text"}});
+  const std::string csv(100'000, '7');
+  ReadBoth({{"p/a.zip", inner},
+            {"p/b.tar.gz", Tar(archive_write_add_filter_gzip, {{"./k.cubin", cubin_}, {"x.csv", csv}})},
+            {"p/c.tar.xz", Tar(archive_write_add_filter_xz, {{"k.cubin", cubin_}})},
+            {"p/d.tar", Tar(archive_write_add_filter_none, {{"k.cubin", cubin_}})},
+            {"p/e.cubin.zst", Compressed(archive_write_add_filter_zstd, "abc" + cubin_)},
+            {"p/f.cubin.bz2", Compressed(archive_write_add_filter_bzip2, cubin_)},
+            {"p/g.zip", Zip({{"inner.zip", inner}})},
+            {"p/h.csv.gz", Compressed(archive_write_add_filter_gzip, csv)},
+            {"p/i.zip", Zip({{"x.csv", csv}})},
+            {"p/j.empty.gz", Compressed(archive_write_add_filter_gzip, "")},
+            {"p/k.program", std::string("#!/bin/sh\n") + inner}});
+  EXPECT_EQ(taken_, (Names{"p/a.zip/deep/k.so", "p/b.tar.gz/./k.cubin", "p/c.tar.xz/k.cubin", "p/d.tar/k.cubin",
+                           "p/e.cubin.zst/e.cubin", "p/f.cubin.bz2/f.cubin", "p/g.zip/inner.zip/deep/k.so",
+                           "p/k.program/deep/k.so"}));
+  EXPECT_EQ(skipped_, Names{});
+}
+
+TEST_F(CodeFilesTest, WhatCannotBeOpenedIsSearchedAsItIs) {
+  ReadBoth({{"p/a.zip", "PK\x03\x04 is cut off" + cubin_},
+            {"p/b.gz", "\x1f\x8b\x08" + cubin_},
+            {"p/c.zip", Zip({{"x.csv", "text"}}).substr(0, 40)},
+            {"p/d.bz2", "BZh, the river" + cubin_}});
+  EXPECT_EQ(taken_, (Names{"p/a.zip", "p/b.gz", "p/d.bz2"}));
+  EXPECT_EQ(skipped_, Names{});
+}
+
+TEST_F(CodeFilesTest, AnArchiveThatIsEncryptedDamagedOrTooDeepIsNamed) {
+  std::string deep = Zip({{"k.cubin", cubin_}});
+  for (int i = 0; i < 3; ++i) deep = Zip({{"z", deep}});
+  std::string damaged = Compressed(archive_write_add_filter_gzip, cubin_);
+  damaged.resize(damaged.size() / 2);
+  ReadBoth({{"p/a.zip", deep}, {"p/b.zip", Zip({{"k.cubin", cubin_}}, /*encrypted=*/true)}, {"p/c.cubin.gz", damaged}});
+  EXPECT_EQ(taken_, Names{});
+  ASSERT_EQ(skipped_.size(), 3U);
+  EXPECT_EQ(skipped_[0], "p/a.zip/z/z/z: it lies more than 3 archives deep");
+  EXPECT_EQ(skipped_[1], "p/b.zip/k.cubin: it is encrypted");
+  EXPECT_TRUE(skipped_[2].starts_with("p/c.cubin.gz: it cannot be unpacked: ")) << skipped_[2];
+}
+
+TEST_F(CodeFilesTest, ArchivesOfArchivesAreBoundedTogether) {
+  const std::string zeros(1'000'000, '\0');
+  std::vector<ZipEntry> bombs;
+  for (int i = 0; i < 10; ++i) bombs.push_back({"z" + std::to_string(i), zeros});
+  const std::string bomb = Zip(bombs);
+  ReadBoth({{"p/a.zip", bomb}, {"p/b.zip", bomb}}, {.unpacked_bytes = 15'500'000});
+  EXPECT_EQ(skipped_.size(), 1U) << "the rest is named once";
+  EXPECT_TRUE(skipped_[0].starts_with("p/b.zip/z") &&
+              skipped_[0].find("the package unpacks to more than ") != std::string::npos)
+      << skipped_[0];
+  ReadBoth({{"p/a.zip", bomb}, {"p/b.zip", bomb}}, {.archive_entries = 15});
+  EXPECT_EQ(skipped_, Names{"p/b.zip: the archives have more than 15 files, and the rest was not read"});
+  ReadBoth({{"p/a.zip", bomb}}, {.file_bytes = 500'000});
+  EXPECT_EQ(skipped_.size(), 10U);
 }
 
 TEST_F(CodeFilesTest, AnUnpackedFileHasNoNameThatASignalCouldLeaveBehind) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/error.h"
@@ -350,6 +352,76 @@ TEST(JudgeTest, BlocksPerSmComeFromTheLaunchWhenKnown) {
   EXPECT_EQ(scenario.Of().headline, "0.3 % slower, which may be noise: resident blocks per SM 4 -> 2");
   scenario.Candidate().launches[0].block = {256, 1, 1};
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, GpuCodeThatNoCaseHasMustBeTheSame) {
+  Scenario scenario("static");
+  scenario.Code() = scenario.Base().code[0];
+  scenario.input.base.other_code = {{"x.o", "00000000000000aa"}, {"y.bin", "00000000000000aa"}};
+  scenario.input.candidate.other_code = scenario.input.base.other_code;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  EXPECT_TRUE(scenario.Judged().complete);
+  EXPECT_TRUE(HasLine(scenario.Judged().notes, "the same on both sides: GPU code that no kernel here has, in x.o, y.bin"));
+  const std::map<std::string, std::string> same = *scenario.input.base.other_code;
+  std::map<std::string, std::string> changed = same;
+  changed["x.o"] = "00000000000000bb";
+  for (const auto& [base, candidate] :
+       {std::pair(same, changed), std::pair(same, decltype(same){{"y.bin", same.at("y.bin")}}),
+        std::pair(decltype(same){{"y.bin", same.at("y.bin")}}, same)}) {
+    scenario.input.base.other_code = base;
+    scenario.input.candidate.other_code = candidate;
+    const GateResult result = scenario.Judged();
+    EXPECT_EQ(result.verdict, Verdict::kInconclusive);
+    EXPECT_EQ(result.headline, "INCONCLUSIVE: other GPU code, which was not compared, in x.o");
+    EXPECT_EQ(ExitCode(result, true), 3);
+  }
+  scenario.input.candidate.other_code.reset();  // saved by an earlier version
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  EXPECT_FALSE(scenario.Judged().complete);
+}
+
+TEST(JudgeTest, CodeThatWasNotReadIsCountedInFullAndNamedInPart) {
+  Scenario scenario("static");
+  for (int i = 0; i < 100; ++i) scenario.input.candidate.unread_code.push_back("x.so: damaged");
+  scenario.input.candidate.unread_more = 19'900;
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.headline, "INCONCLUSIVE: 20000 cubins of the candidate not read, see the notes");
+  EXPECT_TRUE(HasLine(result.notes, "candidate: 19980 more images were not read")) << All(result.notes);
+  EXPECT_LT(result.notes.size(), 30U);
+}
+
+TEST(JudgeTest, PtxAndLtoIrMatterWhereTheMachineCodeIsTheSame) {
+  const std::string one = "00000000000000aa";
+  const std::string two = "00000000000000bb";
+  for (const std::string name : {"PTX compute_90", "LTO-IR compute_90"}) {
+    SCOPED_TRACE(name);
+    Scenario scenario("static");
+    scenario.Base().architectures = {{"sm_90a", one}, {name, one}};
+    scenario.Candidate().architectures = {{"sm_90a", one}, {name, two}};
+    EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass) << "the machine code changed, and is judged";
+    EXPECT_TRUE(scenario.Judged().complete);
+    scenario.Code() = scenario.Base().code[0];
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+    EXPECT_EQ(scenario.Of().headline, "the same machine code, but other " + name +
+                                          ", which was not judged: build machine code for what runs it");
+    scenario.Candidate().architectures.erase(name);
+    EXPECT_EQ(scenario.Of().headline, "no " + name + " in the candidate");
+    scenario.Candidate().architectures[name] = one;
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+    scenario.Base().architectures.erase(name);
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  }
+}
+
+TEST(JudgeTest, LtoIrOfAFileMayChangeWithOneOfItsKernels) {
+  Scenario scenario("static");
+  scenario.AddCase("softmax");
+  for (CaseFacts& facts : scenario.input.base.cases) facts.architectures["LTO-IR compute_90"] = "00000000000000aa";
+  for (CaseFacts& facts : scenario.input.candidate.cases) facts.architectures["LTO-IR compute_90"] = "00000000000000bb";
+  scenario.Code() = scenario.Base().code[0];  // of the first case alone
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  scenario.input.candidate.cases[1].code = scenario.input.base.cases[1].code;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
 }
 
 TEST(JudgeTest, PrintfInDeviceCodeIsARegression) {

@@ -444,6 +444,41 @@ TEST_F(StaticEvidenceTest, CodeForAnOlderArchitectureThatChangedIsNeverAPass) {
   EXPECT_EQ(gate::ExitCode(edited, true), 0);
 }
 
+TEST_F(StaticEvidenceTest, PtxNextToTheSameMachineCodeMustBeTheSame) {
+  const std::vector<std::string> with_ptx = {"-gencode", "arch=compute_80,code=compute_80"};
+  const std::string plain = "__global__ void Static(int* a) { a[0] = 1; }\n";
+  const std::string slow =
+      "__global__ void Static(int* a) {\n#if __CUDA_ARCH__ < 900\na[1] = clock();\n#endif\na[0] = 1; }";
+  const auto of = [&](const std::string& place, const std::string& text) {
+    return Of(Compile(Write(place + "/k.cu", text), place + "/k.o", with_ptx));
+  };
+  const gate::Evidence base = of("one", plain);
+  EXPECT_TRUE(Facts(base, "Static").architectures.contains("PTX compute_80"));
+  // Elsewhere, on other lines, after another kernel.
+  const gate::Evidence moved = of("two", "__global__ void First(int* a) { if (a[0]) a[1] = 2; }\n\n" + plain);
+  EXPECT_EQ(Facts(base, "Static").architectures, Facts(moved, "Static").architectures);
+  const gate::GateResult result = JudgeBuilds(base, of("three", slow));
+  EXPECT_EQ(result.verdict, gate::Verdict::kInconclusive);
+  EXPECT_NE(result.headline.find("other PTX compute_80"), std::string::npos) << result.headline;
+}
+
+TEST_F(StaticEvidenceTest, CodeThatIsNotComparedIsHashed) {
+  Write("build/k.cubin", ReadFile(FA_PROFILE_TEST_DATA "/cubins/sm_90a.cubin"));
+  Write("build/data.bin", "abc" + ReadFile(FA_PROFILE_TEST_DATA "/cubins/lint_sm_90a.cubin"));
+  Write("build/copy.bin", "abc" + ReadFile(FA_PROFILE_TEST_DATA "/cubins/sm_90a.cubin"));  // linked into k, perhaps
+  gate::Evidence base = Of((folder_ / "build").string());
+  ASSERT_TRUE(base.other_code);
+  ASSERT_EQ(base.other_code->size(), 1U);
+  EXPECT_TRUE(base.other_code->contains("data.bin"));
+  base.unread_more = 7;
+  const gate::Evidence read = gate::EvidenceFromJson(gate::ToJson(base), "a");
+  EXPECT_EQ(read.other_code, base.other_code);
+  EXPECT_EQ(read.unread_more, 7);
+  gate::StaticOptions options;
+  options.kernel_pattern = "indexed";
+  EXPECT_TRUE(gate::StaticEvidence((folder_ / "build").string(), options).other_code->empty());
+}
+
 TEST_F(StaticEvidenceTest, AnOlderCubinThatCannotBeReadIsNamed) {
   const std::string both =
       Compile(Write("k.cu", kSource), "k.o", {"-gencode", "arch=compute_80,code=sm_80", "--compress-mode=none"});

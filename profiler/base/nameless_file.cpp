@@ -29,6 +29,10 @@ NamelessFile::NamelessFile() {
               "set TMPDIR to a writable folder");
 }
 
+bool NamelessFile::AppendZeros(std::uint64_t bytes) noexcept {
+  return ::lseek(file_.get(), static_cast<off_t>(bytes), SEEK_CUR) >= 0;  // what follows makes them part of the file
+}
+
 std::string NamelessFile::path() const {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.get());
 }

@@ -1,25 +1,12 @@
 #include "fa_profile/gpu_code.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "elf_file.h"
-#include "fa_profile/files.h"
 
 namespace fa_profile::sass {
 namespace {
-
-// Whether code for `architecture` matches the request. "90" and "sm_90" also match 90a; a cubin that does not state its
-// letter matches any.
-bool IsFor(std::string_view architecture, std::string_view asked) {
-  for (std::string_view* name : {&architecture, &asked}) {
-    if (const std::size_t at = name->find('_'); at != std::string_view::npos) name->remove_prefix(at + 1);
-  }
-  const auto digits = [](std::string_view text) { return text.substr(0, text.find_first_not_of("0123456789")); };
-  if (digits(architecture) != digits(asked)) return false;
-  return architecture == asked || digits(asked) == asked || digits(architecture) == architecture;
-}
 
 [[noreturn]] void RefuseWithoutCode(const std::string& path) {
   throw NoGpuCode(path + " holds no GPU code",
@@ -56,6 +43,15 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
 
 }  // namespace
 
+bool IsForArchitecture(std::string_view architecture, std::string_view asked) {
+  for (std::string_view* name : {&architecture, &asked}) {
+    if (const std::size_t at = name->find('_'); at != std::string_view::npos) name->remove_prefix(at + 1);
+  }
+  const auto digits = [](std::string_view text) { return text.substr(0, text.find_first_not_of("0123456789")); };
+  if (digits(architecture) != digits(asked)) return false;
+  return architecture == asked || digits(asked) == asked || digits(architecture) == architecture;
+}
+
 void InFile(const std::string& file, const std::function<void()>& read) {
   try {
     read();
@@ -71,18 +67,13 @@ bool BeginsLikeGpuCode(std::string_view bytes) {
          bytes.starts_with("!<thin>\n");
 }
 
-bool MayHoldGpuCode(const std::string& path) {
-  std::array<char, 64> head{};
-  const Descriptor file = OpenFile(path);
-  if (!BeginsLikeGpuCode({head.data(), ReadSome(file.get(), path, head)})) return false;
-  return !MachineCode(path).images().empty();
-}
+bool MayHoldGpuCode(const std::string& path) { return !MachineCode(path).images().empty(); }
 
 CodeSelection SelectCode(const MachineCode& code, const std::string& path, const std::string& architecture) {
   CodeSelection selection;
   for (const CodeImage& image : code.images()) {
     const bool is_known = image.kind == CodeImage::Kind::kCubin && !image.architecture.empty();
-    if (is_known && !architecture.empty() && !IsFor(image.architecture, architecture)) continue;
+    if (is_known && !architecture.empty() && !IsForArchitecture(image.architecture, architecture)) continue;
     if (!image.unread.empty()) {
       selection.unread.push_back(image);
     } else if (image.kind == CodeImage::Kind::kCubin) {

@@ -31,7 +31,8 @@ bool IsHostCode(const Elf64_Shdr& section, std::string_view name) {
          !name.starts_with(".eh_frame") && !name.starts_with("__nv");
 }
 
-/// nvcc names what is internal to a file by a hash of the file's path: "_GLOBAL__N__21b11bff_4_k_cu_07245e80".
+}  // namespace
+
 void HidePathHashes(std::string& bytes) {
   constexpr std::size_t kDigits = 8;
   for (const std::string_view mark : {std::string_view("_GLOBAL__N__"), std::string_view("_INTERNAL_")}) {
@@ -42,8 +43,6 @@ void HidePathHashes(std::string& bytes) {
     }
   }
 }
-
-}  // namespace
 
 std::string HostCodeHash(const std::string& path) {
   const Descriptor file = OpenFile(path);

@@ -420,6 +420,7 @@ class CodeWalk {
     is_archive_ = Text(head).starts_with("!<arch>\n");
     if (Text(head).starts_with("!<thin>\n"))
       AddDamaged(0, "thin archive", "its members are in other files: give those");
+    is_linked_file_ = Text(head).starts_with("MZ");
     if (!Text(head).starts_with(kElfMagic) || IsCubin(Text(head)) || head.size() < kElfHeaderBytes || head[5] != 1)
       return;
     const ElfHead elf(head);
@@ -497,7 +498,7 @@ class CodeWalk {
   CodeBytes code_;
   std::vector<CodeImage> images_;
   bool is_full_ = false;
-  bool is_linked_file_ = false;  // a program or a shared library
+  bool is_linked_file_ = false;  // a program or a shared library, also of Windows
   bool is_cut_off_ = false;
   bool is_archive_ = false;
   std::uint64_t next_member_ = 8;

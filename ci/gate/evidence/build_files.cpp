@@ -31,16 +31,17 @@ fs::path WithoutVersion(fs::path path) {
 enum class Kind { kLibrary, kCode, kOther };
 Kind KindOf(const fs::path& path) {
   const std::string ending = WithoutVersion(path).extension().string();
-  if (ending == ".so") return Kind::kLibrary;
+  if (ending == ".so" || ending == ".pyd" || ending == ".dll") return Kind::kLibrary;
   return ending == ".cubin" || ending == ".fatbin" ? Kind::kCode : Kind::kOther;
 }
 
 // The file's name without its ending, and without the tag of a Python extension (PEP 3149): x of
-// x.cpython-311-x86_64-linux-gnu.so and of x.cpython-312-x86_64-linux-gnu.so, which are one library.
+// x.cpython-311-x86_64-linux-gnu.so and of x.cpython-312-x86_64-linux-gnu.so, which are one library, and of
+// x.cp312-win_amd64.pyd.
 std::string LibraryName(const fs::path& path) {
   fs::path name = WithoutVersion(path).stem();
   const std::string tag = name.extension().string();
-  constexpr std::array kTags = {".cpython-", ".abi3", ".pypy"};
+  constexpr std::array kTags = {".cpython-", ".abi3", ".pypy", ".cp3"};
   const bool tagged = std::ranges::any_of(kTags, [&](const char* begin) { return tag.starts_with(begin); });
   return tagged ? name.stem().string() : name.string();
 }
@@ -79,7 +80,13 @@ std::optional<fs::path> FindLadder(const fs::path& folder, const std::vector<fs:
 
 }  // namespace
 
-std::vector<BuildFile> FindBuildFiles(const std::string& build) {
+bool IsLinked(const std::string& path) {
+  std::array<char, 64> head{};
+  const Descriptor file = OpenFile(path);
+  return sass::BeginsLikeGpuCode({head.data(), ReadSome(file.get(), path, head)});
+}
+
+std::vector<BuildFile> FindBuildFiles(const std::string& build, const IsArchive& is_archive) {
   std::error_code problem;
   const fs::path folder = build;
   if (!fs::exists(folder, problem)) {
@@ -93,6 +100,7 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
     found.push_back({.path = (folder / *ladder).string(), .ladder = true});
   std::vector<fs::path> libraries;
   std::vector<fs::path> others;
+  std::vector<fs::path> archives;
   std::map<std::string, int> names;
   const auto without_ending = [](const fs::path& path) {
     return WithoutVersion(path).replace_extension().generic_string();
@@ -101,7 +109,11 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   for (const fs::path& path : files) {
     const Kind kind = KindOf(path);
     // What the ladder was linked from, and programs that it is linked into, are not looked at.
-    if (kind == Kind::kOther && !found.empty()) continue;
+    if (kind == Kind::kOther && !found.empty() && IsLinked(folder / path)) continue;
+    if (is_archive && is_archive(folder / path)) {
+      archives.push_back(path);
+      if (kind == Kind::kOther) continue;
+    }
     if (kind != Kind::kCode && !sass::MayHoldGpuCode(folder / path)) continue;
     if (kind == Kind::kOther) {
       others.push_back(path);
@@ -118,8 +130,9 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
     const std::string name = names[short_name] == 1 ? short_name : is_one ? long_name : path.generic_string();
     found.push_back({.path = (folder / path).string(), .prefix = name + "/"});
   }
-  if (found.empty()) RefuseWithoutKernels(build);
+  if (found.empty() && archives.empty()) RefuseWithoutKernels(build);
   for (const fs::path& path : others) found.push_back({.path = (folder / path).string(), .compared = false});
+  for (const fs::path& path : archives) found.push_back({.path = (folder / path).string(), .archive = true});
   return found;
 }
 

@@ -135,6 +135,9 @@ void Merge(Evidence& into, Evidence piece) {
     into.processes.push_back(std::move(process));
   }
   into.losses.insert(into.losses.end(), piece.losses.begin(), piece.losses.end());
+  into.unread_more += piece.unread_more;
+  if (piece.other_code && !into.other_code) into.other_code.emplace();
+  if (piece.other_code) into.other_code->merge(*piece.other_code);
   into.unread_code.insert(into.unread_code.end(), piece.unread_code.begin(), piece.unread_code.end());
 }
 

@@ -35,6 +35,7 @@
 #include "fa_profile/line_table.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/phase_map.h"
+#include "fa_profile/ptx.h"
 #include "fa_profile/repository.h"
 #include "fa_profile/text.h"
 #include "hot_lines.h"
@@ -162,6 +163,7 @@ class Build {
     const auto code = std::make_shared<const sass::MachineCode>(file.path);
     sass::CodeSelection selection = SelectCode(*code, file, options_.architecture);
     for (const sass::CodeImage& image : selection.unread) AddUnread(shown, image, Error(image.unread));
+    std::set<std::string> symbols;                         // of its machine code
     std::set<std::pair<std::size_t, std::uint64_t>> seen;  // equal cubins are read once
     for (sass::CodeImage& image : selection.cubins) {
       Work work{shown, code, std::move(image), {}, {}};
@@ -170,6 +172,8 @@ class Build {
         const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         if (!seen.emplace(text.size(), Fnv1a(text)).second) continue;
         FindKernels(bytes, work);
+        AddKnown(work.info);
+        for (const sass::CubinFunction& function : work.info.functions) symbols.insert(function.name);
       } catch (const Error& error) {
         AddUnread(shown, work.image, error);
         continue;
@@ -181,15 +185,18 @@ class Build {
       // A file with rungs is the ladder or an object of it: its other kernels are helpers.
       std::erase_if(work.kernels, [&](const BuiltKernel& kernel) { return has_rungs && kernel.kernel.empty(); });
       for (BuiltKernel& kernel : work.kernels) {
-        const std::string name = Demangle(kernel.function.name.c_str());
+        const std::string demangled = Demangle(kernel.function.name.c_str());
         kernel.host_code_hash = host_code_hash;
-        kernel.kernel = file.prefix + (kernel.kernel.empty() ? ShortName(LastingName(name)) : kernel.kernel);
-        if (!pattern_.Finds(kernel.kernel) && !pattern_.Finds(name)) {
+        kernel.kernel = file.prefix + (kernel.kernel.empty() ? ShortName(LastingName(demangled)) : kernel.kernel);
+        if (!pattern_.Finds(kernel.kernel) && !pattern_.Finds(demangled)) {
           others_.insert(std::exchange(kernel.kernel, {}));
         }
       }
       std::erase_if(work.kernels, [](const BuiltKernel& kernel) { return kernel.kernel.empty(); });
     }
+    // A name without what differs between two builds.
+    const std::string name = file.prefix.substr(0, file.prefix.find_last_of('/'));
+    AddCompiledLater(name.empty() ? "the PTX" : "the PTX of " + name, *code, works, symbols);
     KeepNewest(works);
     for (Work& work : works) {
       if (work.kernels.empty()) continue;
@@ -198,20 +205,53 @@ class Build {
     }
   }
 
+  /// A file that is neither a library nor a cubin, called `name`: its code is hashed.
+  void AddOther(const std::string& name, const std::string& path) {
+    const sass::MachineCode code(path);
+    for (const sass::CodeImage& image : code.images()) {
+      const bool is_machine_code = !IsCompiledLater(image);
+      const std::string& asked = options_.architecture;
+      const bool is_known = is_machine_code && !image.architecture.empty();
+      if (is_known && !asked.empty() && !sass::IsForArchitecture(image.architecture, asked)) continue;
+      if (is_machine_code && !image.unread.empty()) {
+        AddUnread(name, image, Error(image.unread));
+        continue;
+      }
+      try {
+        if (is_machine_code) {
+          AddOtherCubin(name, code.Read(image));
+        } else if (asked.empty()) {
+          for (const auto& [kernel, hash] : CompiledLaterOf(code, image)) {
+            if (IsSelected(kernel)) other_[name].insert(hash);
+          }
+        }
+      } catch (const Error& error) {
+        AddUnread(name, image, error);
+      }
+    }
+  }
+
   /// What a wheel holds, and could not be unpacked.
   void AddSkipped(const std::string& name, const std::string& why) {
     const bool is_named = name.empty() || why.starts_with(name);
-    unread_.push_back(is_named ? why : name + ": " + why);
-    if (!first_unread_) first_unread_ = Error(unread_.back());
+    AddUnread(is_named ? why : name + ": " + why);
+    if (!first_unread_) first_unread_ = Error(is_named ? why : name + ": " + why);
   }
 
   /// No file had a kernel, whatever its name.
   bool IsEmpty() const { return works_.empty() && others_.empty() && unread_.empty(); }
 
-  /// Code that was not read, with the reason.
-  std::vector<std::string> TakeUnread() {
-    std::ranges::sort(unread_);
-    return std::move(unread_);
+  /// Evidence::unread_code, unread_more and other_code.
+  void TellRest(Evidence& evidence) const {
+    evidence.unread_code = {unread_.begin(), unread_.end()};
+    evidence.unread_more = unread_count_ - static_cast<std::int64_t>(unread_.size());
+    evidence.other_code.emplace();
+    for (const auto& [file, hashes] : other_) {
+      std::vector<std::uint64_t> left;
+      std::ranges::set_difference(hashes, known_, std::back_inserter(left));
+      if (!left.empty()) evidence.other_code->emplace(file, HashOf(left));
+    }
+    for (const auto& [file, hashes] : alone_) evidence.other_code->emplace(file, HashOf(hashes));
   }
 
   /// CaseFacts::architectures of a case.
@@ -219,9 +259,7 @@ class Build {
     std::map<std::string, std::string> hashes;
     const auto found = architectures_.find(kernel);
     if (found == architectures_.end() || !options_.architecture.empty()) return hashes;
-    for (const auto& [architecture, functions] : found->second) {
-      hashes.emplace(architecture, fmt::format("{:016x}", Fnv1a(fmt::format("{}", fmt::join(functions, " ")))));
-    }
+    for (const auto& [architecture, functions] : found->second) hashes.emplace(architecture, HashOf(functions));
     return hashes;
   }
 
@@ -262,6 +300,96 @@ class Build {
   }
 
  private:
+  static std::string HashOf(const auto& parts) {
+    return fmt::format("{:016x}", Fnv1a(fmt::format("{}", fmt::join(parts, " "))));
+  }
+
+  static bool IsCompiledLater(const sass::CodeImage& image) {
+    return image.kind == sass::CodeImage::Kind::kPtx || image.kind == sass::CodeImage::Kind::kIntermediate;
+  }
+
+  /// Whether the pattern selects a kernel, by its symbol. All code without a name is, unless there is a pattern.
+  bool IsSelected(const std::string& symbol) const {
+    if (options_.kernel_pattern.empty()) return true;
+    const std::string name = Demangle(symbol.c_str());
+    return !symbol.empty() && (pattern_.Finds(name) || pattern_.Finds(ShortName(name)));
+  }
+
+  static std::uint64_t HashOfFunction(const sass::CubinFunction& function) {
+    std::string text = fmt::format("{} {:016x}", function.name, function.code_hash);
+    sass::HidePathHashes(text);
+    return Fnv1a(text);
+  }
+
+  void AddKnown(const sass::CubinInfo& info) {
+    for (const sass::CubinFunction& function : info.functions) known_.insert(HashOfFunction(function));
+  }
+
+  void AddOtherCubin(const std::string& name, const std::vector<std::uint8_t>& cubin) {
+    try {
+      for (const sass::CubinFunction& function : sass::ReadCubin(cubin).functions) {
+        if (IsSelected(function.name)) other_[name].insert(HashOfFunction(function));
+      }
+    } catch (const Error&) {  // without symbols, for instance
+      other_[name].insert(Fnv1a({reinterpret_cast<const char*>(cubin.data()), cubin.size()}));
+    }
+  }
+
+  /// The hash of each kernel of PTX, and of LTO-IR as a whole, which has no name here.
+  static std::vector<std::pair<std::string, std::uint64_t>> CompiledLaterOf(const sass::MachineCode& code,
+                                                                            const sass::CodeImage& image) {
+    const std::vector<std::uint8_t> bytes = code.Read(image);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (image.kind != sass::CodeImage::Kind::kPtx) return {{"", Fnv1a(text)}};
+    std::vector<std::pair<std::string, std::uint64_t>> hashes;
+    for (const sass::PtxKernel& kernel : sass::ReadPtx(text)) hashes.emplace_back(kernel.name, kernel.hash);
+    return hashes;
+  }
+
+  /// PTX and LTO-IR next to machine code: a kernel's belongs to its case, LTO-IR to all cases of the file. `works` has
+  /// the file's cases, `symbols` its functions: PTX of other kernels has no case.
+  void AddCompiledLater(const std::string& file, const sass::MachineCode& code, const std::vector<Work>& works,
+                        const std::set<std::string>& symbols) {
+    if (!options_.architecture.empty()) return;
+    std::map<std::string, std::string> cases;  // by symbol
+    for (const Work& work : works) {
+      for (const BuiltKernel& kernel : work.kernels) cases.emplace(kernel.function.name, kernel.kernel);
+    }
+    for (const sass::CodeImage& image : code.images()) {
+      if (image.kind == sass::CodeImage::Kind::kRelocatable) {
+        AddLinked(code, image);
+        continue;
+      }
+      if (!IsCompiledLater(image) || !image.unread.empty()) continue;
+      const bool is_ptx = image.kind == sass::CodeImage::Kind::kPtx;
+      const std::string name = std::string(is_ptx ? kPtxPrefix : kLtoIrPrefix) + image.architecture;
+      try {
+        for (const auto& [symbol, hash] : CompiledLaterOf(code, image)) {
+          known_.insert(hash);
+          const std::string text = fmt::format("{:016x}", hash);
+          if (!is_ptx) {
+            for (const auto& [any, kernel] : cases) architectures_[kernel][name].insert(text);
+          } else if (const auto found = cases.find(symbol); found != cases.end()) {
+            architectures_[found->second][name].insert(text);
+          } else if (!symbols.contains(symbol) && IsSelected(symbol)) {
+            alone_[file].insert(hash);
+          }
+        }
+      } catch (const Error& error) {
+        AddUnread(file, image, error);
+      }
+    }
+  }
+
+  /// What was linked into other machine code of the file may also be in an object.
+  void AddLinked(const sass::MachineCode& code, const sass::CodeImage& image) {
+    if (!image.unread.empty()) return;
+    try {
+      AddKnown(sass::ReadCubin(code.Read(image)));
+    } catch (const Error&) {  // the linked code is what runs
+    }
+  }
+
   static void FindKernels(std::span<const std::uint8_t> cubin, Work& work) {
     work.info = sass::ReadCubin(cubin);
     const sass::LineTable lines(cubin);
@@ -297,10 +425,17 @@ class Build {
   }
 
   void AddUnread(const std::string& file, const sass::CodeImage& image, const Error& error) {
-    constexpr std::size_t kMostNamed = 10'000;
     if (!first_unread_) first_unread_ = Error(error.api(), error.code(), file + ": " + error.message(), error.hint());
     const std::string name = std::filesystem::path(file).filename().string();
-    if (unread_.size() < kMostNamed) unread_.push_back(name + " (" + image.name + "): " + error.message());
+    AddUnread(name + " (" + image.name + "): " + error.message());
+  }
+
+  /// Counts all, and keeps the first by name.
+  void AddUnread(std::string text) {
+    constexpr std::size_t kMostNamed = 100;
+    ++unread_count_;
+    unread_.insert(std::move(text));
+    if (unread_.size() > kMostNamed) unread_.erase(std::prev(unread_.end()));
   }
 
   static void Read(Work& work, const std::string& nvdisasm) {
@@ -321,9 +456,13 @@ class Build {
   KernelPattern pattern_;
   std::vector<Work> works_;
   std::map<std::string, std::map<std::string, std::set<std::string>>>
-      architectures_;             // hashes of each case's code that is not judged
-  std::set<std::string> others_;  // kernels that the pattern does not select
-  std::vector<std::string> unread_;
+      architectures_;                                     // hashes of each case's code that is not judged
+  std::set<std::string> others_;                          // kernels that the pattern does not select
+  std::map<std::string, std::set<std::uint64_t>> other_;  // hashes of code, by file: not compared
+  std::map<std::string, std::set<std::uint64_t>> alone_;  // the same of PTX that has no case, of compared files
+  std::set<std::uint64_t> known_;                         // the same of all code in compared files
+  std::multiset<std::string> unread_;
+  std::int64_t unread_count_ = 0;
   std::optional<Error> first_unread_;
 };
 
@@ -345,16 +484,6 @@ void Unify(std::vector<BuiltKernel>& kernels) {
     kept.push_back(std::move(kernel));
   }
   kernels = std::move(kept);
-}
-
-// Files with GPU code that are neither libraries nor cubins of a folder.
-std::string NotCompared(const std::vector<std::string>& files) {
-  constexpr std::size_t kMostNamed = 5;
-  const std::vector<std::string> named(files.begin(),
-                                       files.begin() + static_cast<std::ptrdiff_t>(std::min(files.size(), kMostNamed)));
-  return fmt::format("{}, for they are neither libraries nor cubins: {}{}; give them one by one", kNotCompared,
-                     fmt::join(named, ", "),
-                     files.size() > kMostNamed ? fmt::format(" and {} more", files.size() - kMostNamed) : "");
 }
 
 // What all kernels of a case have in common; absent: they differ.
@@ -432,29 +561,39 @@ bool IsOfFile(const CaseFacts& facts) {
   return facts.code.empty() && facts.shape.empty() && facts.launches.empty() && !facts.verification;
 }
 
-/// Finds the kernels of a build. Returns the files that are not compared.
-std::vector<std::string> FindIn(const std::string& build, const StaticOptions& options, Build& found,
-                                std::vector<Descriptor>& opened) {
-  std::vector<std::string> others;
-  const auto find = [&](const BuildFile& file) {
+/// Finds the kernels of a build.
+void FindIn(const std::string& build, const StaticOptions& options, Build& found, std::vector<Descriptor>& opened) {
+  bool has_ladder = false;
+  const auto find = [&](const BuildFile& file, const std::string& name) {
     if (file.compared) {
       sass::InFile(Shown(file), [&] { found.Find(file); });
-    } else {
-      const bool in_folder = file.name.empty();
-      others.push_back(in_folder ? std::filesystem::path(file.path).lexically_relative(build).string() : file.name);
+    } else if (!has_ladder || !IsLinked(file.path)) {
+      sass::InFile(Shown(file), [&] { found.AddOther(name, file.path); });
     }
   };
-  if (!options.read_wheel || !IsWheel(build)) {
-    std::ranges::for_each(FindBuildFiles(build), find);
-    return others;
-  }
-  // Its files have no name on disk: they stay while they are open.
   const auto take = [&](const std::string& name, const std::string& path) {
-    opened.push_back(OpenFile(path));
-    find(FileOfWheel(name, fmt::format("/proc/self/fd/{}", opened.back().get())));
+    BuildFile file = FileOfWheel(name, path);
+    if (file.compared) {  // read again later: unpacked files have no name on disk, and stay while they are open
+      opened.push_back(OpenFile(path));
+      file.path = fmt::format("/proc/self/fd/{}", opened.back().get());
+    }
+    find(file, name);
   };
-  options.read_wheel(build, take, [&](const auto& name, const auto& why) { found.AddSkipped(name, why); });
-  return others;
+  const auto skip = [&](const std::string& name, const std::string& why) { found.AddSkipped(name, why); };
+  if (options.read_wheel && IsWheel(build)) return options.read_wheel(build, take, skip);
+  for (const BuildFile& file : FindBuildFiles(build, options.read_archive ? options.is_archive : IsArchive())) {
+    has_ladder |= file.ladder;
+    const std::string name = std::filesystem::path(file.path).lexically_relative(build).generic_string();
+    if (!file.archive) {
+      find(file, name);
+      continue;
+    }
+    // A library that is or ends with an archive was found as one.
+    const auto take_inner = [&](const std::string& inner, const std::string& path) {
+      if (inner != name || !FileOfWheel(inner, path).compared) take(inner, path);
+    };
+    options.read_archive(name, file.path, take_inner, skip);
+  }
 }
 
 }  // namespace
@@ -462,7 +601,7 @@ std::vector<std::string> FindIn(const std::string& build, const StaticOptions& o
 Evidence StaticEvidence(const std::string& build, const StaticOptions& options) {
   Build found(options);
   std::vector<Descriptor> opened;
-  const std::vector<std::string> others = FindIn(build, options, found, opened);
+  FindIn(build, options, found, opened);
   if (found.IsEmpty()) RefuseWithoutKernels(build);
   // Read before the code, which takes longer: a missing log is an immediate error.
   const auto log = options.build_log ? options.build_log : FindBuildLog(build);
@@ -472,8 +611,7 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
 
   Evidence evidence;
   evidence.origin = build;
-  evidence.unread_code = found.TakeUnread();
-  if (!others.empty()) evidence.losses.push_back(NotCompared(others));
+  found.TellRest(evidence);
   const std::string repository = FindRepository();
   std::vector<std::set<std::string>> sources;
   for (auto kernel = kernels.begin(); kernel != kernels.end();) {

@@ -391,7 +391,15 @@ std::string ToJson(const Evidence& evidence) {
   const Columns columns = ColumnsOf(evidence);
   std::string text = fmt::format("{{\"format\": \"fa-profile evidence\", \"version\": {},\n\"origin\": {},\n",
                                  kEvidenceVersion, Line(Clean(evidence.origin)));
-  text += "\"environment\": " + Line(Writer::ToJson(evidence.environment)) + ",\n\"losses\": [";
+  text += "\"environment\": " + Line(Writer::ToJson(evidence.environment));
+  if (evidence.unread_more > 0) text += fmt::format(",\n\"unread_more\": {}", evidence.unread_more);
+  if (evidence.other_code) {
+    text += ",\n\"other_code\": {";
+    AppendLines(text, *evidence.other_code,
+                [](const auto& file) { return Line(Clean(file.first)) + ": " + Line(Clean(file.second)); });
+    text += '}';
+  }
+  text += ",\n\"losses\": [";
   AppendLines(text, evidence.losses, [](const std::string& loss) { return Line(Clean(loss)); });
   if (!evidence.unread_code.empty()) {
     text += "],\n\"unread_code\": [";
@@ -420,13 +428,22 @@ void RequireHexDigits(const JsonNode& node, std::size_t count) {
 
 Evidence ReadEvidence(const JsonNode& document) {
   RequireFormat(document, "fa-profile evidence", kEvidenceVersion);
-  document.RequireOnly(
-      {"format", "version", "origin", "environment", "losses", "unread_code", "columns", "cases", "processes"});
+  document.RequireOnly({"format", "version", "origin", "environment", "losses", "unread_code", "unread_more",
+                        "other_code", "columns", "cases", "processes"});
   Evidence evidence;
   evidence.origin = document.At("origin").Text();
   evidence.environment = Reader::Read<Environment>(document.At("environment"));
   evidence.losses = document.At("losses").Texts(kMostLines);
   if (const auto unread = document.Find("unread_code")) evidence.unread_code = unread->Texts(kMostLines);
+  if (const auto more = document.Find("unread_more"))
+    evidence.unread_more = more->Integer(0, std::numeric_limits<std::int64_t>::max());
+  if (const auto other = document.Find("other_code")) {
+    evidence.other_code.emplace();
+    for (const auto& [file, hash] : other->Members(kMostLines)) {
+      RequireHexDigits(hash, kHashDigits);
+      evidence.other_code->emplace(file, hash.Text());
+    }
+  }
   std::set<std::pair<std::string, std::string>> names;
   for (const JsonNode& item : document.At("cases").Items(kMostCases)) {
     evidence.cases.push_back(Reader::Read<CaseFacts>(item));

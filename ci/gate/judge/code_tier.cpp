@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <tuple>
 
 #include "fa_profile/static_metrics.h"
@@ -223,41 +224,92 @@ void JudgeWarnings(CaseWork& work) {
 
 void AddTo(std::string& list, const std::string& what) { list += (list.empty() ? "" : "; ") + what; }
 
+bool IsMachineCode(const std::string& architecture) {
+  return !architecture.starts_with(kPtxPrefix) && !architecture.starts_with(kLtoIrPrefix);
+}
+
+/// `name`: "PTX compute_90".
+std::string OtherCode(const std::string& name) {
+  return "the same machine code, but other " + name + ", which was not judged: build machine code for what runs it";
+}
+
+void AddInconclusive(CaseWork& work, const std::string& what) {
+  Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true, what);
+}
+
 /// Code that is not judged, because its functions have code for a newer architecture. Where it alone changed, or is
 /// gone, the case is INCONCLUSIVE. Where it changed with the judged code, that stands for it, and a note names it.
 void JudgeOtherArchitectures(CaseWork& work) {
   const auto& base = work.base->architectures;
   const auto& candidate = work.candidate->architectures;
   if (base.empty() != candidate.empty()) {
-    if (std::max(base.size(), candidate.size()) > 1) {
+    const auto count = [](const auto& hashes) {
+      return std::ranges::count_if(hashes, [](const auto& one) { return IsMachineCode(one.first); });
+    };
+    if (std::max(count(base), count(candidate)) > 1) {
       AddTo(work.gap, std::string("code for other architectures was not compared: the ") +
                           (base.empty() ? "base" : "candidate") + " has none; --arch chooses one");
     }
     return;
   }
   for (const auto& [architecture, hash] : base) {
+    if (architecture.starts_with(kLtoIrPrefix)) continue;
     const auto found = candidate.find(architecture);
     if (found != candidate.end() && found->second == hash) continue;
     const std::string name = OneLine(architecture, 20);
     const bool is_gone = found == candidate.end();
+    if (!IsMachineCode(architecture)) {  // a change of the judged code changes its PTX
+      const std::string what = is_gone ? "no " + name + " in the candidate" : OtherCode(name);
+      if (work.verdict.identical) AddInconclusive(work, what);
+      continue;
+    }
     if (is_gone && std::ranges::count(work.base->code, architecture, &CodeFacts::architecture) > 0) continue;
     const std::string what = is_gone
                                  ? "no code for " + name + " in the candidate"
                                  : fmt::format("other machine code for {0}, not judged: --arch {0} judges it", name);
     if (is_gone || work.verdict.identical) {
-      Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true, what);
+      AddInconclusive(work, what);
     } else {
       AddTo(work.note, what);
     }
   }
   for (const auto& [architecture, hash] : candidate) {
-    if (!base.contains(architecture)) {
+    if (!base.contains(architecture) && IsMachineCode(architecture)) {
       AddTo(work.note, "code for " + OneLine(architecture, 20) + " is new and was not compared");
     }
   }
 }
 
 }  // namespace
+
+void JudgeLtoIr(std::vector<CaseWork>& works) {
+  struct Change {
+    std::vector<CaseWork*> works;
+    bool is_explained = false;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Change> changes;
+  for (CaseWork& work : works) {
+    if (work.base == nullptr || work.candidate == nullptr) continue;
+    const auto& after = work.candidate->architectures;
+    if (work.base->architectures.empty() || after.empty()) continue;
+    for (const auto& [name, hash] : work.base->architectures) {
+      if (!name.starts_with(kLtoIrPrefix)) continue;
+      const auto found = after.find(name);
+      if (found != after.end() && found->second == hash) continue;
+      Change& change = changes[{name, hash, found == after.end() ? "" : found->second}];
+      change.works.push_back(&work);
+      change.is_explained |= !work.verdict.identical;
+    }
+  }
+  for (const auto& [what, change] : changes) {
+    if (change.is_explained) continue;
+    const auto& [name, before, after] = what;
+    const std::string shown = OneLine(name, 20);
+    for (CaseWork* const work : change.works) {
+      AddInconclusive(*work, after.empty() ? "no " + shown + " in the candidate" : OtherCode(shown));
+    }
+  }
+}
 
 void JudgeCode(const JudgeContext& context, CaseWork& work) {
   if (work.base == nullptr || work.candidate == nullptr) return;

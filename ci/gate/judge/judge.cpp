@@ -139,6 +139,65 @@ void NoteUnknown(const JudgeContext& context, const std::vector<CaseWork>& works
   }
 }
 
+std::int64_t UnreadCount(const Evidence& evidence) {
+  return static_cast<std::int64_t>(evidence.unread_code.size()) + evidence.unread_more;
+}
+
+/// Files whose GPU code is in no case and not the same on both sides, sorted. Empty where one side is not known.
+std::vector<std::string> FilesWithOtherCode(const GateInput& input) {
+  std::vector<std::string> files;
+  const auto& base = input.base.other_code;
+  const auto& candidate = input.candidate.other_code;
+  if (!base || !candidate) return files;
+  for (const auto& [file, hash] : *base) {
+    const auto found = candidate->find(file);
+    if (found == candidate->end() || found->second != hash) files.push_back(file);
+  }
+  for (const auto& [file, hash] : *candidate) {
+    if (!base->contains(file)) files.push_back(file);
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+/// "a.o, b.o and 3 more"
+std::string NameFew(const std::vector<std::string>& files) {
+  constexpr std::size_t kMostNamed = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(files.size(), kMostNamed); ++i) {
+    text += (i == 0 ? "" : ", ") + OneLine(files[i], 80);
+  }
+  return files.size() > kMostNamed ? fmt::format("{} and {} more", text, files.size() - kMostNamed) : text;
+}
+
+void NoteOtherCode(const GateInput& input, GateResult& result) {
+  const auto names = [](const Evidence& evidence) {
+    std::vector<std::string> files;
+    if (evidence.other_code) {
+      for (const auto& [file, hash] : *evidence.other_code) files.push_back(file);
+    }
+    return files;
+  };
+  if (input.base.other_code.has_value() != input.candidate.other_code.has_value()) {
+    const bool in_base = input.base.other_code.has_value();
+    const std::vector<std::string> files = names(in_base ? input.base : input.candidate);
+    if (files.empty()) return;
+    result.notes.push_back(fmt::format("{}: {}: GPU code that no kernel here has, in {}; give the files one by one",
+                                       in_base ? "base" : "candidate", kNotCompared, NameFew(files)));
+    result.complete = false;
+    return;
+  }
+  const std::vector<std::string> differing = FilesWithOtherCode(input);
+  std::vector<std::string> same = names(input.base);
+  std::erase_if(same, [&](const std::string& file) { return std::ranges::binary_search(differing, file); });
+  if (!same.empty())
+    result.notes.push_back("the same on both sides: GPU code that no kernel here has, in " + NameFew(same));
+  if (differing.empty()) return;
+  result.notes.push_back(
+      fmt::format("{}: other GPU code in {}; give the files one by one", kNotCompared, NameFew(differing)));
+  result.complete = false;
+}
+
 void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
   const GateInput& input = context.input;
   for (const auto& [side, evidence] : {std::pair{"base", &input.base}, {"candidate", &input.candidate}}) {
@@ -146,11 +205,17 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
       result.notes.push_back(fmt::format("{}: {}", side, OneLine(loss)));
       if (loss.starts_with(kNotCompared)) result.complete = false;
     }
-    for (const std::string& unread : evidence->unread_code) {
-      result.notes.push_back(fmt::format("{}: machine code was not read: {}", side, OneLine(unread, 300)));
-      result.complete = false;
+    constexpr std::size_t kMostNamed = 20;
+    const std::size_t named = std::min(evidence->unread_code.size(), kMostNamed);
+    for (std::size_t i = 0; i < named; ++i) {
+      result.notes.push_back(
+          fmt::format("{}: machine code was not read: {}", side, OneLine(evidence->unread_code[i], 300)));
     }
+    const std::int64_t more = UnreadCount(*evidence) - static_cast<std::int64_t>(named);
+    if (more > 0) result.notes.push_back(fmt::format("{}: {} more images were not read", side, more));
+    if (named > 0 || more > 0) result.complete = false;
   }
+  NoteOtherCode(input, result);
   const std::string& before = input.base.environment.tool_version;
   const std::string& after = input.candidate.environment.tool_version;
   if (context.Dynamic() && !before.empty() && !after.empty() && before != after) {
@@ -322,7 +387,7 @@ void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works
 std::string TellUnread(const GateInput& input) {
   std::string text;
   for (const auto& [side, evidence] : {std::pair{"base", &input.base}, {"candidate", &input.candidate}}) {
-    const std::size_t count = evidence->unread_code.size();
+    const std::int64_t count = UnreadCount(*evidence);
     if (count == 0) continue;
     text += fmt::format("{}{} cubin{} of the {}", text.empty() ? "" : " and ", count, count == 1 ? "" : "s", side);
   }
@@ -400,7 +465,11 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
   result.verdict = result.cases.empty() ? Verdict::kInconclusive : result.cases.front().verdict;
   if (!context.comparable) result.verdict = std::max(result.verdict, Verdict::kIncomparable);
   if (result.control && !result.control->passed) result.verdict = std::max(result.verdict, Verdict::kInconclusive);
-  const std::string unread = TellUnread(context.input);
+  std::string unread = TellUnread(context.input);
+  if (const auto files = FilesWithOtherCode(context.input); !files.empty()) {
+    unread +=
+        fmt::format("{}other GPU code, which was not compared, in {}", unread.empty() ? "" : "; ", NameFew(files));
+  }
   if (!unread.empty()) result.verdict = std::max(result.verdict, Verdict::kInconclusive);
   result.headline = Headline(result, unread);
 }
@@ -449,6 +518,7 @@ GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
     JudgeCorrectness(context, work);
     JudgeCode(context, work);
   }
+  JudgeLtoIr(works);
   if (context.comparable) NoteOtherHostCode(context, works, result);
   if (context.Dynamic() && context.comparable) JudgeMeasurements(context, works, result);
   for (CaseWork& work : works) {

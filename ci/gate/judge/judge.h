@@ -95,6 +95,8 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work);
 // code_tier.cpp
 /// Tier 0: properties of the machine code.
 void JudgeCode(const JudgeContext& context, CaseWork& work);
+/// After JudgeCode() of all cases: LTO-IR that changed although the machine code of no case of its file did.
+void JudgeLtoIr(std::vector<CaseWork>& works);
 
 // counter_tier.cpp
 /// Tier 1: metrics with the same value in every launch of the same code; and others that a rule limits.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ class NamelessFile {
 
   /// False, with errno, when it cannot.
   bool Append(std::string_view bytes) noexcept { return WriteAll(file_.get(), bytes); }
+  /// Zeros, which take no space. False, with errno, when it cannot.
+  bool AppendZeros(std::uint64_t bytes) noexcept;
   /// Opens the file again, from its start, in this process and its children, as long as this object lives.
   std::string path() const;
 

@@ -32,8 +32,12 @@ struct EmbeddedCubin {
 /// Whether these are the first bytes of a cubin, a fatbin, an ELF file or a static library.
 bool BeginsLikeGpuCode(std::string_view bytes);
 
-/// Whether the file begins like that and contains a CodeImage, even a damaged one. Throws Error: it cannot be read.
+/// Whether the file contains a CodeImage, even a damaged one, wherever it is. Throws Error: it cannot be read.
 bool MayHoldGpuCode(const std::string& path);
+
+/// Whether code for `architecture` matches a request. "90" and "sm_90" also match 90a; a cubin that does not state its
+/// letter matches any.
+bool IsForArchitecture(std::string_view architecture, std::string_view asked);
 
 /// The relevant machine code of a file: `cubins`, and `unread`, whose member of that name has the reason. Together they
 /// are everything that was found, except PTX, and intermediate and relocatable code whose machine code is also there.

@@ -17,6 +17,11 @@ using SkipWheelFile = std::function<void(const std::string& name, const std::str
 struct StaticOptions {
   /// Reads the files of a wheel that may hold GPU code (load::ForEachCodeFile()); absent: a wheel is an error.
   std::function<void(const std::string& wheel, const TakeWheelFile&, const SkipWheelFile&)> read_wheel;
+  /// Whether a file may be an archive (load::MayBeArchive()), and the same for the files in it; absent: archives in a
+  /// folder are searched as they are.
+  std::function<bool(const std::string& path)> is_archive;
+  std::function<void(const std::string& name, const std::string& path, const TakeWheelFile&, const SkipWheelFile&)>
+      read_archive;
   std::string architecture;              ///< "sm_90a"; empty: the newest of each file
   std::string kernel_pattern;            ///< RE2, searched in a case's kernel and in demangled names; empty: all
   std::optional<std::string> build_log;  ///< file of compiler output; absent: the folder's fa-profile-build.log

@@ -134,6 +134,10 @@ struct LaunchFacts {
 /// How a member of Evidence::losses begins that names code which was not compared.
 inline constexpr std::string_view kNotCompared = "not compared";
 
+/// How names in CaseFacts::architectures begin that are not of machine code: "PTX compute_90".
+inline constexpr std::string_view kPtxPrefix = "PTX ";
+inline constexpr std::string_view kLtoIrPrefix = "LTO-IR ";
+
 /// One kernel at one shape, without its samples.
 struct CaseFacts {
   std::string kernel;                        ///< "mma"
@@ -143,7 +147,8 @@ struct CaseFacts {
   std::string untimed{};        ///< why the judge cannot say how fast it is; empty: it can, or was not asked
   std::vector<CodeFacts> code;  ///< the functions it launches, by symbol; empty: unknown
   /// By architecture, the hash of the functions' code that is not in `code`, because there is newer code for them. Has
-  /// all architectures of a build that was read for all of them; empty: unknown.
+  /// all architectures of a build that was read for all of them; empty: unknown. Also of PTX and of the file's LTO-IR,
+  /// which a driver or a linker compiles.
   std::map<std::string, std::string> architectures{};
   std::string host_code_hash;         ///< of the library or Python file that launches it; empty: unknown
   std::string phase_model;            ///< PhaseModelOf() its phases; empty: unknown, or it has none
@@ -178,6 +183,10 @@ struct Evidence {
   /// Machine code of the build that was found but not read, with the reason, one line each: whether it changed is
   /// unknown, and no run passes with it.
   std::vector<std::string> unread_code;
+  std::int64_t unread_more = 0;  ///< the number of those that are not named there
+  /// By file, the hash of GPU code that no case has: of files that are neither libraries nor cubins, and of PTX without
+  /// machine code. Without the code that cases have, which may have been linked from it. Absent: unknown.
+  std::optional<std::map<std::string, std::string>> other_code;
 };
 
 /// "mma 1,8,512,64"; only the kernel without a shape.

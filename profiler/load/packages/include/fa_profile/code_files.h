@@ -10,7 +10,8 @@ namespace fa_profile::load {
 /// Limits on what is read from a package: nothing in it is trusted.
 struct PackageLimits {
   std::uint64_t file_bytes = std::uint64_t{4} << 30U;        ///< per file, unpacked
-  std::uint64_t unpacked_bytes = std::uint64_t{32} << 30U;   ///< per archive, all files together
+  std::uint64_t unpacked_bytes = std::uint64_t{32} << 30U;   ///< all files of all archives together
+  std::uint64_t archive_entries = std::uint64_t{1} << 20U;   ///< the same
   std::uint64_t directory_bytes = std::uint64_t{64} << 20U;  ///< read from an archive before its first file: its list
                                                              ///< of files
   std::uint64_t cubin_bytes = std::uint64_t{64} << 20U;      ///< per cubin; its text takes ten times as much
@@ -20,22 +21,34 @@ struct PackageLimits {
   /// A run starts with less if rows have waited this long for its first cubin.
   double row_wait_s = 2.0;
   int folder_depth = 64;
+  int archive_depth = 3;  ///< archives in archives in files of the package
 };
 
-/// Receives a file that may hold GPU code: its name in the package, and its path. If the package is an archive, the
+/// Receives a file with GPU code: its name in the package, and its path. If the package is an archive, the
 /// file is gone after the call.
 using TakeCodeFile = std::function<void(const std::string& name, const std::string& path)>;
 /// Receives a file or folder that was left out, or "" for the rest of the package, and why.
 using TakeSkippedFile = std::function<void(const std::string& name, const std::string& why)>;
 
-/// Finds the files of a Python package that may hold GPU code: a folder, or a wheel (any zip archive). Such files are
-/// cubins, fatbins, ELF files with a section for fatbins, and static libraries.
+/// Finds the files with GPU code of a Python package: a folder, or a wheel (any zip archive). Every regular file is
+/// searched, whatever its name and its first bytes. Archives and compressed files among them (zip, tar, gz, xz, zst,
+/// bz2) are unpacked, and what is in them is called "package/archive.zip/file.so"; those that cannot be opened are
+/// searched as they are.
 ///
 /// Symbolic links are not followed. A wheel's files are unpacked one at a time, into a file without a
 /// name, which no signal leaves behind; its names are text only. What is encrypted, damaged, larger than `limits` or
-/// named by an absolute path or one with ".." is skipped, and so are folders that cannot be read or lie too deep.
+/// named by an absolute path or one with ".." is skipped, and so are folders that cannot be read, and folders and
+/// archives that lie too deep.
 /// Throws Error: `package` is neither a folder nor a zip archive, or cannot be read.
 void ForEachCodeFile(const std::string& package, const TakeCodeFile& take, const TakeSkippedFile& skip,
                      const PackageLimits& limits = {});
+
+/// Whether the file is an archive or a compressed file by its first bytes, or ends with a zip archive. Throws Error: it
+/// cannot be read.
+bool MayBeArchive(const std::string& path);
+
+/// The same for one file of a package, called `name`: itself, or what is in it. What cannot be read is skipped.
+void ForEachCodeInFile(const std::string& name, const std::string& path, const TakeCodeFile& take,
+                       const TakeSkippedFile& skip, const PackageLimits& limits = {});
 
 }  // namespace fa_profile::load
