@@ -69,6 +69,8 @@ expect() {  # <exit code> <text of stdout or stderr> <command...>
   out=$("$@" 2>&1 </dev/null) || got=$?
   if [ "$got" != "$code" ] || [[ $out != *"$text"* ]]; then
     echo "FAILED: $*: exit code $got and not $code, or without '$text':"; head -n 12 <<<"$out"; failed=1
+  elif [ "$code" = 2 ] && grep -qE "$tree|share/fa-profile|fa[-_]profile\S* is missing" <<<"$out"; then
+    echo "FAILED: $*: a file of the package is missing:"; head -n 12 <<<"$out"; failed=1
   fi
 }
 for file in "$tree"/bin/* "$tree"/lib/*.so "$tree"/lib/fa-profile/*; do
@@ -88,7 +90,9 @@ expect 0 'softmax' "$program" report "$tree"/share/fa-profile/recordings/*-ladde
 expect 0 'flash_fwd_kernel' "$program" report "$tree/share/fa-profile/recordings/pytorch-sdpa.fap"
 # The first commands that users run, with only the packed files.
 recordings=$tree/share/fa-profile/recordings
-expect 0 'rung' "$program" report "$recordings/h100-ladder-full.fap" --summary
+expect 0 'top phase' "$program" report "$recordings/h100-ladder-full.fap" --summary
+expect 0 'short_scoreboard' "$program" report "$recordings/h100-ladder-full.fap" --kernel serial_softmax --shape 1,8,512,64
+expect 0 'softmax' "$program" report "$recordings/h100-ladder-full.fap" --details
 expect 0 'fa-profile' "$program" report "$recordings/h100-hopper.fap"
 expect 0 'fa-profile' "$program" diff "$recordings/hopper/1-plain.fap" "$recordings/hopper/8-sums.fap"
 expect 0 '' "$program" report "$recordings/pytorch-sdpa.fap" --format html -o sdpa.html
@@ -99,20 +103,29 @@ expect 0 '' "$program" textfile "$recordings/h100-ladder-full.fap" -o a.prom
 expect 0 '' "$program" new kernel-lib mine
 mkdir -p repository
 expect 0 'repository/skills/fa-profile/SKILL.md' "$program" new skill repository
-# The server is found; the root has no Python.
-expect 2 'python3 cannot be started' "$program" mcp
-expect 2 'needs a GPU' "$program" selftest
-expect 2 'checkout' "$program" demo
-# The runner is found; the root has no Python.
+# All others that README.md names: without a GPU and without Python the error is about those.
 echo 'def kernel(): pass' >k.py
-expect 2 'python3' "$program" verify --kernel-py k.py:kernel
+lib=$(ldd /bin/tar | sed -n 's/.* => \(\/\S*\) .*/\1/p' | head -n 1)  # has no kernel
+expect 2 '--kernel-lib needs a GPU' "$program" --kernel-lib "$lib" --kernel mine --phase-map mine/phases.yaml -o mine.fap
+expect 2 'needs a GPU' "$program" --kernel-py k.py:kernel -o k.fap
+expect 2 'has no function fa_profile_kernel_abi_version' "$program" verify --kernel-lib "$lib" --receipt mine.json
+expect 2 'python3 cannot be started' "$program" verify --kernel-py k.py:kernel --receipt mine.json
+expect 2 'mine.json' "$program" receipt check mine.json --kernel-lib "$lib"
+expect 2 'needs a GPU' "$program" -o train.fap -- /bin/true
+expect 2 'needs a GPU' "$program" --torch-modules -- /bin/true
+expect 2 'python3 cannot be started' "$program" mcp --root .
+expect 2 'needs a GPU' "$program" selftest
+expect 2 'needs a GPU' "$program" watch "$lib"
+expect 2 'checkout' "$program" demo
 for file in share/fa-profile/python/fa_profile_kernel.py share/fa-profile/python/fa_profile_worker.py \
     share/fa-profile/python/fa_profile_mcp/server.py share/fa-profile/skills/fa-profile/SKILL.md include/fa_profile/kernel_abi_2.h; do
   if ! [ -e "$tree/$file" ] && ! [ -e "/usr/$file" ]; then echo "FAILED: the package lacks $file"; failed=1; fi
 done
 expect 0 'PASS' "$program" gate --replay /inputs/pair-same-code.json
 expect 1 'REGRESSION' "$program" gate --replay /inputs/pair-ptxas-o1.json
-expect 2 'needs a GPU' "$program" gate --pair /inputs/a.cubin /inputs/a.cubin
+expect 2 'needs a GPU' "$program" gate --pair /inputs/a.cubin /inputs/a.cubin --markdown comment.md
+expect 2 'needs a GPU' "$program" gate --pair k.py:kernel k.py:kernel
+expect 1 'REGRESSION' "$program" gate --baseline "$recordings/hopper/slip-none.fap" --candidate "$recordings/hopper/slip-barrier.fap"
 expect 0 'registers' "$program" lint /inputs/a.cubin
 expect 0 'PASS' "$program" gate --static /inputs/a.cubin /inputs/a.cubin
 expect 0 'wrote ci/thresholds.yaml' "$program" gate init /inputs/a.cubin --workflow github

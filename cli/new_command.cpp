@@ -46,6 +46,13 @@ void RefuseUnreadable(const std::string& name) {
               "give one of letters a to z, digits, '-' and '_'");
 }
 
+// CMake ends a word at each ';' of a path.
+void RefuseSemicolon(const std::string& folder) {
+  const std::string whole = fs::absolute(folder).lexically_normal().string();
+  if (whole.find(';') == std::string::npos) return;
+  throw Error("CMake cannot build in '" + Printable(whole) + "': its name has a ';'", "give a folder without ';'");
+}
+
 // The command that configures it: the header of a source tree is not found by itself. Without a GPU CMake cannot
 // resolve the architecture `native`.
 std::string ConfigureCommand(const std::string& folder, bool has_gpu) {
@@ -66,6 +73,7 @@ std::string ConfigureCommand(const std::string& folder, bool has_gpu) {
 }
 
 int NewKernelLib(const std::string& folder) {
+  RefuseSemicolon(folder);
   FolderBeside made(folder);
   RefuseUnreadable(made.name());
   const std::string name = KernelName(made.name());

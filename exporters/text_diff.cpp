@@ -112,7 +112,8 @@ std::string TitleOf(const TextPage& page, const ProfileEntry& entry) {
   return title;
 }
 
-void WriteEntry(TextPage& page, const std::string& title, const EntryChanges& entry) {
+/// `judged`: the recordings are comparable. Else equal values are equal, and noise is not weighed.
+void WriteEntry(TextPage& page, const std::string& title, const EntryChanges& entry, bool judged) {
   const std::vector<Column> columns{{"  metric", true}, {"before"}, {"after"}, {"change"}, {"judgement", true}};
   std::vector<std::vector<Cell>> rows;
   for (const MetricChange* const change : entry.metrics) {
@@ -126,7 +127,8 @@ void WriteEntry(TextPage& page, const std::string& title, const EntryChanges& en
   }
   if (!rows.empty()) page.Table(columns, rows);
   const std::size_t same = entry.metrics.size() - rows.size();
-  page.Line(fmt::format("  {} metric{} the same within noise", same, same == 1 ? "" : "s"), Style::kDim);
+  const char* const how = judged ? "the same within noise" : same == 1 ? "has equal values" : "have equal values";
+  page.Line(fmt::format("  {} metric{} {}", same, same == 1 ? "" : "s", how), Style::kDim);
   WriteWaits(page, entry.waits);
 }
 
@@ -148,7 +150,8 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
   for (const auto& [index, entry] : ByEntry(diff)) {
     equal = equal && !entry.changed();
     if (entry.changed() || !programs) {
-      WriteEntry(page, index ? TitleOf(page, before.entries[diff.entries[*index].before]) : "program", entry);
+      WriteEntry(page, index ? TitleOf(page, before.entries[diff.entries[*index].before]) : "program", entry,
+                 diff.incomparable.empty());
     } else if (index) {
       ++same;
     }

@@ -118,6 +118,7 @@ class CliGateTest(unittest.TestCase):
 
     def file(self, name, text):
         path = pathlib.Path(self.folder.name) / name
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         return path
 
@@ -133,6 +134,27 @@ class CliGateTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertTrue(out.startswith("PASS: 7 cases, 7 with the same machine code"), out)
         self.assertIn("the baseline against itself: 0 of 67 judged worse; equal machine code: 0 of 67", out)
+
+    def test_limits_that_are_found_and_name_other_kernels_are_not_applied(self):
+        hopper = ROOT / "recordings" / "hopper"
+        pair = ("--baseline", hopper / "1-plain.fap", "--candidate", hopper / "8-sums.fap")
+        left_out = "ci/thresholds.yaml in the current folder is not applied: its rules name other kernels"
+        code, out, err = run(*pair, cwd=ROOT)
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(" ".join(out.split()).count(left_out), 1, out)
+        self.assertEqual(out.split("\n\n")[0], run(*pair, "--thresholds", "none", cwd=ROOT)[1].split("\n\n")[0])
+        code, out, err = run("--candidate", hopper / "8-sums.fap", "--explain", cwd=ROOT)
+        self.assertEqual((code, out.count(left_out)), (0, 1), out + err)
+        self.assertIn("from the defaults", out)
+        # Named by the user, or with one rule that matches, a rule that checks nothing stays an error.
+        code, _, err = run(*pair, "--thresholds", "ci/thresholds.yaml", cwd=ROOT)
+        self.assertEqual(code, 2)
+        self.assertIn("ci/thresholds.yaml:19: 'wmma' matches no kernel", err)
+        rule = "  - {{kernel: {}, metric: registers_per_thread, maximum: 255, owner: me}}\n"
+        self.file("ci/thresholds.yaml", "version: 1\nrules:\n" + rule.format("hopper_64") + rule.format("mma"))
+        code, _, err = run(*pair, cwd=self.folder.name)
+        self.assertEqual(code, 2)
+        self.assertIn("ci/thresholds.yaml:4: 'mma' matches no kernel", err)
 
     def test_what_a_rule_names_has_to_be_measured_with_strict(self):
         # A run of before the gate measured what rules name, and one of after it.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <cmath>
 #include <set>
 #include <sstream>
 #include <string>
@@ -34,13 +35,24 @@ TEST(ExportedMetricsTest, NamesEndInTypeAndUnit) {
   for (const ExportedMetric& metric : ExportedMetrics()) {
     EXPECT_EQ(metric.name.ends_with("_total"), metric.type == ExportedType::kCounter) << metric.name;
     EXPECT_EQ(metric.name.ends_with("_info"), metric.unit == "info") << metric.name;
-    EXPECT_EQ(metric.name.ends_with("_ratio"), metric.unit == "ratio") << metric.name;
+    EXPECT_EQ(metric.name.ends_with("_ratio"), metric.unit == "ratio" || metric.unit == "change") << metric.name;
     std::string_view stem = metric.name;
     if (stem.ends_with("_total")) stem.remove_suffix(6);
     for (const std::string_view unit : {"seconds", "bytes", "hertz", "watts", "joules", "celsius"}) {
       const bool of_memory = metric.unit == "bytes" && stem.find("bytes") != std::string_view::npos;
       EXPECT_EQ(stem.ends_with(unit) || (unit == "bytes" && of_memory), metric.unit == unit) << metric.name;
     }
+  }
+}
+
+TEST(ExportedMetricsTest, TheUnitDecidesWhichValuesAreSaneAndOnlyChangesAndTemperaturesMayBeNegative) {
+  for (const ExportedMetric& metric : ExportedMetrics()) {
+    const ValueBounds bounds = BoundsOf(metric);
+    EXPECT_FALSE(bounds.Hold(std::nan(""))) << metric.name;
+    EXPECT_TRUE(bounds.Hold(1)) << metric.name;
+    EXPECT_EQ(bounds.Hold(-0.5), metric.unit == "change" || metric.unit == "celsius") << metric.name;
+    EXPECT_EQ(bounds.Hold(5), metric.unit != "ratio" && metric.unit != "bool" && metric.unit != "info") << metric.name;
+    EXPECT_EQ(bounds.Hold(0.5), metric.unit != "bool" && metric.unit != "info") << metric.name;
   }
 }
 

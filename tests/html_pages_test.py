@@ -754,6 +754,7 @@ class DiffTest(Pages):
         path = self.write("other", "diff", ROOT / "recordings" / "pytorch-sdpa.fap", self.folder / "program.fap")
         self.browser.open(path)
         self.assertRegex(" ".join(self.browser.text(".warning")), "Before and after are not comparable: ")
+        self.assertEqual(self.browser.text(".tiles"), [], "no calls are counted as slower, faster or the same")
 
 
 class NarrowTest(Pages):

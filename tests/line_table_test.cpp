@@ -73,6 +73,25 @@ TEST(LineTableTest, AbsolutePathsAreFoundAnywhere) {
   EXPECT_FALSE(HoldsAbsolutePath("a/b.cu ./////kernels/a.cu sm__inst/cycle"));
 }
 
+TEST(LineTableTest, AbsolutePathsOfSourcesAreFoundWhateverTheirFolder) {
+  for (const std::string path : {"/app/kernels/a.cu", "/nix/store/x1-y/include/b.h", "/fsx/me/c.py", "/w0/d.cuh"}) {
+    EXPECT_TRUE(HoldsAbsolutePath(path)) << path;
+    EXPECT_TRUE(HoldsAbsolutePath("at '" + path + ":12'")) << path;
+    EXPECT_TRUE(HoldsAbsolutePath("in -I" + path + " and " + path + ".")) << path;
+    EXPECT_TRUE(HoldsAbsolutePath(std::string("a\0", 2) + path + std::string("\0b", 2))) << path;
+    EXPECT_FALSE(HoldsAbsolutePath("sources" + path)) << path;
+    EXPECT_FALSE(HoldsAbsolutePath("./" + path)) << path;
+    EXPECT_FALSE(HoldsAbsolutePath("https:/" + path)) << path;
+  }
+  for (const char* const other : {"/a.cu", "/app/.cu", "/app/a.cubin", "/app/a.hs", "1/2.5 /s/a.c"}) {
+    EXPECT_FALSE(HoldsAbsolutePath(other)) << other;
+  }
+  constexpr std::string_view kSynthetic[] = {"/src/"};
+  EXPECT_TRUE(HoldsAbsolutePath("/src/a.cu"));
+  EXPECT_FALSE(HoldsAbsolutePath("/src/a.cu", kSynthetic));
+  EXPECT_TRUE(HoldsAbsolutePath("/src/a.cu /src2/a.cu", kSynthetic));
+}
+
 TEST(LineTableTest, InstructionsOfASubroutineBelongToIt) {
   const LineTable table(SampleCubin("sm_90a.cubin"));
   bool outlined = false;

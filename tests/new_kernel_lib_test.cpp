@@ -51,6 +51,18 @@ TEST_F(NewKernelLibTest, ItsFilesBuildALibraryThatDescribesItself) {
   EXPECT_EQ(gated.exit_code, 0) << gated.out << gated.err;
 }
 
+TEST_F(NewKernelLibTest, ASemicolonAtWhichCMakeBreaksPathsIsRefused) {
+  fs::create_directory(folder_ / "a;b");
+  for (const char* const place : {"\"my lib's;x\"", "'a;b/mine'"}) {
+    const Outcome refused = New(place);
+    EXPECT_EQ(refused.exit_code, 2) << place;
+    EXPECT_TRUE(Contains(refused.err, "its name has a ';'\n  hint: give a folder without ';'")) << refused.err;
+  }
+  EXPECT_EQ(New("mine", "cd 'a;b' && ").exit_code, 2);
+  EXPECT_EQ(Entries(), 1U);
+  EXPECT_EQ(New("\"my lib's x\"").exit_code, 0);
+}
+
 // As a user pastes them, with no GPU in sight.
 TEST_F(NewKernelLibTest, ThePrintedCommandsConfigureBuildAndTestWithoutAGpu) {
   const Outcome made = New("mine", "CUDA_VISIBLE_DEVICES= ");

@@ -70,6 +70,8 @@ LEAST = {
     "sums": 900,
     "within JSON": 1500,
     "CSV": 20000,
+    "JSON lines": 900,
+    "diff": 7000,
     "HTML": 40000,
     "HTML code": 60000,
     "text": 8000,
@@ -214,6 +216,7 @@ class Numbers(unittest.TestCase):
                     self.entry(entry)
                 self.program()
                 self.csv(report(path, "csv"), "CSV")
+                self.json_lines(report(path, "jsonl").decode())
                 self.html(report(path, "html").decode())
                 self.text(run("report", path, "--details", "--format", "text").decode())
                 self.prometheus(run("textfile", path).decode())
@@ -222,6 +225,53 @@ class Numbers(unittest.TestCase):
                 if fa_profile:
                     self.python(path)
                 self.assertFalse(self.wrong, "\n".join([f"{len(self.wrong)} contradictions:", *self.wrong[:40]]))
+
+    def test_differences(self):
+        """Each recording against the next with a call in common: both values of a change are those of the reports."""
+        documents = [json.loads(report(path, "json")) for path in RECORDINGS]
+        calls = [{call_name(entry) for entry in document["entries"]} for document in documents]
+        for before, after in itertools.combinations(range(len(RECORDINGS)), 2):
+            if calls[before] & calls[after] and not any(calls[before] & calls[other] for other in range(before + 1, after)):
+                with self.subTest(before=RECORDINGS[before].name, after=RECORDINGS[after].name):
+                    self.wrong = []
+                    self.difference(documents, before, after)
+                    self.assertFalse(self.wrong, "\n".join([f"{len(self.wrong)} contradictions:", *self.wrong[:40]]))
+
+    def difference(self, documents, before, after):
+        sides = {"before": self.values_of(documents[before]), "after": self.values_of(documents[after])}
+        changes = json.loads(run("diff", RECORDINGS[before], RECORDINGS[after], "--format", "json"))["changes"]
+        self.holds("diff", changes, "it compares nothing")
+        for change in changes:
+            key = tuple(change[name] for name in ("kernel", "part", "shape", "phase", "metric"))
+            for side, values in sides.items():
+                self.holds("diff", change[side] in values[key], f"{side} {key}: {change[side]}, {values[key]}")
+            if change["ratio"] is not None:
+                self.agree("diff", change["ratio"], change["after"] / change["before"] - 1, f"ratio of {key}", 1e-6)
+
+    @staticmethod
+    def values_of(document):
+        """Values by what a change is identified with; calls with one name have several."""
+        values = collections.defaultdict(list)
+        for entry in document["entries"]:
+            call = entry["kernel"], entry["part"], call_name({**entry, "part": None}).partition("@")[2] or None
+            phases = entry["phases"] or {"phases": [], "overlap": None}
+            tables = [(None, entry["metrics"]), (None, Numbers.others(entry, phases))]
+            tables += [(phase["phase"], phase["metrics"]) for phase in phases["phases"]]
+            for phase, metrics in tables:
+                for name, value in metrics.items():
+                    values[(*call, phase, name)].append(value)
+        if document["program"]:
+            values["", None, None, None, "gpu_busy_ratio"].append(document["program"]["busy_ratio"])
+        return values
+
+    @staticmethod
+    def others(entry, phases):
+        """What a difference compares and the reports do not call a metric."""
+        return {
+            "product_overlap_ratio": phases["overlap"] and phases["overlap"]["work_ratio"],
+            "kernel_time_share_ratio": entry["use"] and entry["use"]["share_ratio"],
+            "correct": entry["verification"] and float(entry["verification"]["correct"]),
+        }
 
     # Within the JSON report.
 
@@ -352,6 +402,40 @@ class Numbers(unittest.TestCase):
             self.holds(kind, key in rows, f"{key} is missing")
             if key in rows:
                 self.agree(kind, float(rows[key]), value, key, 0)
+
+    def json_lines(self, text):
+        """A line for each entry, followed by one for each of its findings."""
+        lines = [json.loads(line) for line in text.splitlines()]
+        entries, findings, entry = iter(self.document["entries"]), iter(()), None
+        for line in lines:
+            what = line["id"]
+            if line["kind"] == "kernel":
+                self.holds("JSON lines", next(findings, None) is None, f"{what}: findings are missing before it")
+                entry = next(entries)
+                findings = iter(entry["findings"])
+                self.holds("JSON lines", line["findings"] == len(entry["findings"]), f"{what}: {line['findings']} findings")
+            elif line["kind"] == "finding":
+                self.agree("JSON lines", line["weight"], next(findings)["weight"], f"{what}: weight", 0)
+            for number in line.get("numbers", ()):
+                self.json_lines_number(entry, line["phase"] if line["kind"] == "finding" else None, number, what)
+        self.holds("JSON lines", next(entries, None) is None and next(findings, None) is None, "entries are missing")
+        self.agree("JSON lines", lines[0]["kernels"], len(self.document["entries"]), "kernels")
+        self.agree("JSON lines", lines[0]["findings"], sum(line["kind"] == "finding" for line in lines), "findings")
+
+    def json_lines_number(self, entry, phase, number, what):
+        name = number["name"]
+        if name in ("launches", "kernel_time_share_ratio"):
+            expected = entry["use"][{"kernel_time_share_ratio": "share_ratio"}.get(name, name)]
+        elif name in entry["metrics"]:
+            expected = entry["metrics"][name]
+        else:
+            (expected,) = (row["metrics"][name] for row in entry["phases"]["phases"] if row["phase"] == phase)
+        self.agree("JSON lines", number["value"], expected, f"{what}: {name}", 0)
+        for key, quantile in (("low", "p05_ns"), ("high", "p95_ns")):
+            if key in number:
+                self.agree("JSON lines", number[key], entry["timing"][quantile] * 1e-9, f"{what}: {key} of {name}")
+        if number["unit"] == "ratio" and name not in UNBOUNDED:
+            self.holds("bounds", 0 <= number["value"] <= 1 + 1e-12, f"{what}: {name} is {number['value']}")
 
     def html(self, page):
         documents = dict(re.findall(r'<script type="application/json" id="(.*?)">(.*?)</script>', page, re.S))

@@ -140,6 +140,21 @@ TEST(ThresholdRulesTest, ARuleThatMatchesNoCaseIsAnError) {
             "t.yaml:3: 'wmna' matches no ker");
 }
 
+TEST(ThresholdRulesTest, AFileWhoseRulesNameKernelsAndMatchNoneIsAboutOtherKernels) {
+  const auto about_others = [](const std::vector<std::string>& patterns, const Cases& cases) {
+    Thresholds thresholds;
+    for (const std::string& pattern : patterns) thresholds.rules.emplace_back().kernel = pattern;
+    return AreAboutOtherKernels(thresholds, cases);
+  };
+  const Cases cases = {{"mine", "1,8,512,64"}};
+  EXPECT_TRUE(about_others({"mma"}, cases));
+  EXPECT_TRUE(about_others({"*", "mma", "*mma"}, cases)) << "a rule for every kernel does not tell";
+  EXPECT_FALSE(about_others({"mma", "mi*"}, cases));
+  EXPECT_FALSE(about_others({"*"}, cases));
+  EXPECT_FALSE(about_others({}, cases));
+  EXPECT_TRUE(about_others({"mine"}, {}));
+}
+
 TEST(ThresholdRulesTest, ARuleForAMissingPhaseIsAnError) {
   const std::string rule = "phase: sofmax, metric: phase_time_ratio, maximum: 45%";
   EXPECT_EQ(Unmatched(rule, {{"mma", ""}}), "no error") << "no phases are given";

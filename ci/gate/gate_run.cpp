@@ -27,18 +27,12 @@ Thresholds ReadThresholds(std::string path) {
   if (path == kNoThresholds) return {};
   if (path.empty()) {
     if (!fs::exists(kDefaultThresholds)) return {};
-    path = kDefaultThresholds;
   }
-  return ParseThresholds(ReadPlainFile(path, kMostThresholdBytes), path);
-}
-
-/// If the limits were read by default, the report names their file.
-GateAnswer WithSource(const GateOptions& options, GateResult result) {
-  if (options.thresholds.empty() && fs::exists(kDefaultThresholds)) {
-    result.notes.push_back(
-        fmt::format("limits from {} in the current folder; --thresholds names others, or none", kDefaultThresholds));
-  }
-  return {std::move(result), ""};
+  const bool found = path.empty();
+  if (found) path = kDefaultThresholds;
+  Thresholds thresholds = ParseThresholds(ReadPlainFile(path, kMostThresholdBytes), path);
+  thresholds.found = found;
+  return thresholds;
 }
 
 void Save(const std::string& path, const std::string& text) {
@@ -108,6 +102,9 @@ PairRun Measure(GateOptions& options, const Thresholds& thresholds) {
 std::string Explain(const Thresholds& thresholds, const Evidence& candidate, const std::string& today) {
   std::vector<std::pair<std::string, std::string>> cases;
   for (const CaseFacts& facts : candidate.cases) cases.emplace_back(facts.kernel, facts.shape);
+  if (thresholds.found && AreAboutOtherKernels(thresholds, cases)) {
+    return ExplainThresholds({}, cases, today) + "\n" + LeftOutNote(thresholds) + "\n";
+  }
   return ExplainThresholds(thresholds, cases, today);
 }
 
@@ -162,8 +159,7 @@ GateAnswer RunGate(GateOptions options) {
                             ? Measure(options, thresholds)
                             : PairRunFromJson(ReadPlainFile(options.replay, kMostRunBytes), options.replay);
     if (options.explain) return {std::nullopt, Explain(thresholds, run.candidate, run_options.today)};
-    return WithSource(options,
-                      JudgePair(run, thresholds, run_options.today, run_options.reproduce, run_options.partial));
+    return {JudgePair(run, thresholds, run_options.today, run_options.reproduce, run_options.partial), ""};
   }
   GateInput input = options.statics.empty() ? FilesInput(options) : StaticInput(options);
   input.partial = run_options.partial;
@@ -171,7 +167,7 @@ GateAnswer RunGate(GateOptions options) {
   input.reproduce = run_options.reproduce;
   Save(options.save, ToJson(input.candidate));
   if (options.explain) return {std::nullopt, Explain(thresholds, input.candidate, input.today)};
-  return WithSource(options, Judge(input, thresholds));
+  return {Judge(input, thresholds), ""};
 }
 
 std::string PromoteFiles(const std::vector<std::string>& files, const std::string& baselines, const std::string& suite,

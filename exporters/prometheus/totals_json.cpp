@@ -1,6 +1,8 @@
 #include "fa_profile/totals_json.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "fa_profile/error.h"
@@ -78,6 +80,12 @@ double Number(const Json& value) {
   return value.get<double>() + 0.0;
 }
 
+// CheckTotals() has the limits; here only what an int holds.
+int GpuNumber(const Json& value) {
+  if (!value.is_number_integer()) throw Error("a GPU's number must be an integer");
+  return static_cast<int>(std::clamp<std::int64_t>(value.get<std::int64_t>(), -1, kMostGpus));
+}
+
 struct Reader {
   const Json& json;
 
@@ -125,7 +133,7 @@ std::string ToJson(const Totals& totals) {
 Totals TotalsFromJson(std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    if (json.at("version").get<int>() != kVersion) {
+    if (json.at("version") != kVersion) {
       throw Error("the totals have version " + json.at("version").dump() + ", and this program reads version " +
                   std::to_string(kVersion));
     }
@@ -133,8 +141,7 @@ Totals TotalsFromJson(std::string_view text) {
     totals.folded = Number(json.at("folded"));
     if (json.contains("merged")) totals.merged = Number(json.at("merged"));  // early totals of this version have none
     for (const Json& entry : json.at("gpus")) {
-      if (!entry.at("gpu").is_number_integer()) throw Error("a GPU's number must be an integer");
-      const auto [gpu, is_new] = totals.gpus.try_emplace(entry.at("gpu").get<int>());
+      const auto [gpu, is_new] = totals.gpus.try_emplace(GpuNumber(entry.at("gpu")));
       if (!is_new) throw Error("GPU " + std::to_string(gpu->first) + " is there twice");
       Fields(Reader{entry}, gpu->second);
       for (auto& [name, kernel] : gpu->second.kernels) UsePresentNames(kernel.gauges);

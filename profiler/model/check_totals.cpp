@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
-#include <span>
 
 #include "fa_profile/error.h"
 #include "fa_profile/exported_metrics.h"
@@ -26,8 +24,11 @@ class Place {
   void Sum(const std::string& name, const std::optional<double>& value) const {
     if (value) Sum(name, *value);
   }
-  void Gauge(const std::string& name, double value) const {
-    if (!std::isfinite(value)) Refuse(name, value, "finite");
+  void Gauge(const std::string& name, const ExportedMetric& metric, double value) const {
+    ValueBounds bounds = BoundsOf(metric);
+    bounds.most = std::min(bounds.most, most_);
+    if (bounds.Hold(value)) return;
+    Refuse(name, value, bounds.whole ? "0 or 1" : "from " + Text(bounds.least) + " to " + Text(bounds.most));
   }
 
  private:
@@ -51,7 +52,9 @@ class Place {
 void Check(const Place& place, const ShapeTotals& shape) {
   for (const auto& sum : kShapeSums) place.Sum(sum.name, shape.*sum.value);
   for (const double count : shape.duration_counts) place.Calls("duration_counts", count);
-  for (const auto& [phase, ratio] : shape.phase_ratios) place.In("phase", phase).Gauge("phase_ratios", ratio);
+  for (const auto& [phase, ratio] : shape.phase_ratios) {
+    place.In("phase", phase).Gauge("phase_ratios", *FindExported("faprof_kernel_phase_ratio"), ratio);
+  }
 }
 
 void Check(const Place& place, const PhaseTotals& phase) {
@@ -60,18 +63,17 @@ void Check(const Place& place, const PhaseTotals& phase) {
   for (const auto& [reason, cycles] : phase.stall_cycles) place.In("reason", reason).Sum("stall_cycles", cycles);
 }
 
-bool IsKernelGauge(const std::string& name) {
-  const std::span<const ExportedMetric> metrics = ExportedMetrics();
-  const auto found = std::ranges::find(metrics, name, &ExportedMetric::name);
-  return found != metrics.end() && found->type == ExportedType::kGauge && found->labels == "gpu kernel";
+const ExportedMetric& KernelGauge(const std::string& name) {
+  const ExportedMetric* const metric = FindExported(name);
+  if (metric == nullptr || metric->type != ExportedType::kGauge || metric->labels != "gpu kernel") {
+    throw Error("'" + name + "' must be an exported gauge of a kernel");
+  }
+  return *metric;
 }
 
 void Check(const Place& place, const KernelTotals& kernel) {
   for (const auto& sum : kKernelSums) place.Sum(sum.name, kernel.*sum.value);
-  for (const auto& [name, value] : kernel.gauges) {
-    if (!IsKernelGauge(name)) throw Error("'" + name + "' must be an exported gauge of a kernel");
-    place.Gauge(name, value);
-  }
+  for (const auto& [name, value] : kernel.gauges) place.Gauge(name, KernelGauge(name), value);
   place.Sum("idle_seconds", kernel.idle_seconds);
   for (const auto& [bucket, shape] : kernel.shapes) Check(place.In("shape", bucket), shape);
   for (const auto& [name, phase] : kernel.phases) Check(place.In("phase", name), phase);

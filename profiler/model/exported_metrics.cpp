@@ -1,7 +1,9 @@
 #include "fa_profile/exported_metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <limits>
 
 namespace fa_profile {
 namespace {
@@ -89,7 +91,7 @@ constexpr ExportedMetric kTable[] = {
     // The gate, by case ("mma 4,16,1024,64").
     {"faprof_gate_verdict", kGauge, "bool", "case verdict", "1 for the newest verdict of the case, 0 for the others.",
      "gate"},
-    {"faprof_gate_change_ratio", kGauge, "ratio", "case",
+    {"faprof_gate_change_ratio", kGauge, "change", "case",
      "Change of the case's duration relative to its baseline: 0.05 is 5 % slower.", "gate"},
     {"faprof_gate_aa_trials_total", kCounter, "count", "", "Comparisons of the same code with itself.", "gate"},
     {"faprof_gate_aa_false_positives_total", kCounter, "count", "",
@@ -146,7 +148,7 @@ constexpr ExportedMetric kTable[] = {
      "exporter"},
     {"faprof_exporter_unattributed_ratio", kGauge, "ratio", kPerKernel,
      "Share of the kernel's time that belongs to no phase, newest recording.", "phase_time_ratio"},
-    {"faprof_exporter_overhead_ratio", kGauge, "ratio", kPerKernel,
+    {"faprof_exporter_overhead_ratio", kGauge, "change", kPerKernel,
      "Relative slowdown of a call under PC sampling, newest recording: 0.1 is 10 % longer, below 0 is noise.",
      "samplings"},
     {"faprof_exporter_perfmon_conflicts_total", kCounter, "count", "",
@@ -177,9 +179,31 @@ constexpr ExportedMetric kTable[] = {
 constexpr std::string_view kOwnPrefix = "faprof_exporter_";
 constexpr std::string_view kOldOwnPrefix = "faprof_collector_";
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;  // shares that are added up may exceed 1 by this
+constexpr double kAbsoluteZeroCelsius = -273.15;
+
 }  // namespace
 
 std::span<const ExportedMetric> ExportedMetrics() { return kTable; }
+
+const ExportedMetric* FindExported(std::string_view name) {
+  const auto* const found = std::ranges::find(kTable, name, &ExportedMetric::name);
+  return found == std::end(kTable) ? nullptr : found;
+}
+
+bool ValueBounds::Hold(double value) const {
+  return value >= least && value <= most + kRounding && (!whole || std::floor(value) == value);
+}
+
+ValueBounds BoundsOf(const ExportedMetric& metric) {
+  if (metric.unit == "ratio") return {0, 1, false};
+  if (metric.unit == "bool") return {0, 1, true};
+  if (metric.unit == "info") return {1, 1, true};
+  if (metric.unit == "change") return {-1, kInfinity, false};
+  if (metric.unit == "celsius") return {kAbsoluteZeroCelsius, kInfinity, false};
+  return {0, kInfinity, false};
+}
 
 std::string OldNameOf(std::string_view name) {
   if (!name.starts_with(kOwnPrefix)) return {};

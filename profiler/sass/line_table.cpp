@@ -1,8 +1,11 @@
 #include "fa_profile/line_table.h"
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "byte_reader.h"
@@ -296,8 +299,46 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
   }
 }
 
-bool HoldsAbsolutePath(std::string_view bytes) {
-  // A path may follow any byte, but machine code holds no name of five letters by accident.
+namespace {
+
+bool IsOfPath(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("/._-+@~%").find(c) != std::string_view::npos;
+}
+
+/// "/app/kernels/a.cu", two components or more, the first one longer than a letter, which random bytes hardly hold.
+bool NamesSource(std::string_view path) {
+  constexpr std::string_view kEndings[] = {".c",   ".cc",  ".cpp", ".cu",  ".cuh", ".cxx", ".h", ".hh",
+                                           ".hpp", ".hxx", ".inc", ".inl", ".ptx", ".py",  ".rs"};
+  while (path.ends_with('.')) path.remove_suffix(1);  // the end of a sentence
+  const std::size_t name = path.rfind('/');
+  const std::size_t second = path.find('/', 1);
+  if (second == std::string_view::npos || second < 3) return false;
+  const std::size_t dot = path.rfind('.');
+  return dot != std::string_view::npos && dot > name + 1 &&
+         std::ranges::find(kEndings, path.substr(dot)) != std::end(kEndings);
+}
+
+/// A path begins where no byte of a path precedes it, or after an option: -I/app/include/a.h.
+bool HoldsSourcePath(std::string_view bytes, std::span<const std::string_view> except) {
+  std::size_t end = 0;
+  for (std::size_t begin = 0; begin < bytes.size(); begin = end + 1) {
+    end = begin;
+    while (end < bytes.size() && IsOfPath(bytes[end])) ++end;
+    std::string_view word = bytes.substr(begin, end - begin);
+    if (word.starts_with("-I")) word.remove_prefix(2);
+    const auto known = [&](std::string_view top) { return word.starts_with(top); };
+    if (word.starts_with('/') && NamesSource(word) && std::ranges::none_of(except, known)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool HoldsAbsolutePath(std::string_view bytes, std::span<const std::string_view> except) {
+  if (HoldsSourcePath(bytes, except)) return true;
+  // Folders, and files with other endings, are known by where they are. A path may follow any byte, but machine code
+  // holds no name of five letters by accident.
   constexpr std::string_view kTops[] = {"/home/",  "/root/",  "/work/",   "/workspace", "/tmp/",  "/build",
                                         "/usr/",   "/opt/",   "/var/",    "/mnt/",      "/data/", "/srv/",
                                         "/dvs/",   "/Users/", "/scratch", "/github/",   "/__w/",  "/proj",

@@ -178,4 +178,20 @@ void RequireRulesMatch(const Thresholds& thresholds, const CaseNames& cases, con
   }
 }
 
+bool AreAboutOtherKernels(const Thresholds& thresholds, const CaseNames& cases) {
+  bool name_kernels = false;
+  for (const ThresholdRule& rule : thresholds.rules) {
+    if (rule.kernel.find_first_not_of('*') == std::string::npos) continue;
+    name_kernels = true;
+    if (std::ranges::any_of(cases, [&](const auto& one) { return GlobMatches(rule.kernel, one.first); })) return false;
+  }
+  return name_kernels;
+}
+
+std::string LeftOutNote(const Thresholds& thresholds) {
+  return fmt::format(
+      "{} in the current folder is not applied: its rules name other kernels; --thresholds {} applies it",
+      thresholds.file, thresholds.file);
+}
+
 }  // namespace fa_profile::gate

@@ -46,13 +46,18 @@ std::vector<CaseWork> Cases(const GateInput& input) {
   return works;
 }
 
+std::vector<std::pair<std::string, std::string>> NamesOf(const std::vector<CaseWork>& works) {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const CaseWork& work : works) names.emplace_back(work.verdict.kernel, work.verdict.shape);
+  return names;
+}
+
 /// Throws for a rule that matches no case: it checks nothing. Static evidence has no shapes: only the kernel must
 /// match. `base`: with all of its phases.
 void RequireRules(const GateInput& input, const Evidence& base, const Thresholds& thresholds,
                   const std::vector<CaseWork>& works) {
   if (input.partial || thresholds.rules.empty()) return;
-  std::vector<std::pair<std::string, std::string>> names;
-  for (const CaseWork& work : works) names.emplace_back(work.verdict.kernel, work.verdict.shape);
+  const std::vector<std::pair<std::string, std::string>> names = NamesOf(works);
   std::set<std::string> seen;
   for (const Evidence* const evidence : {&base, &input.candidate}) {
     for (const ProcessSample& process : evidence->processes) {
@@ -478,7 +483,7 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
 
 std::string ToString(Verdict verdict) { return kVerdicts.at(static_cast<std::size_t>(verdict)); }
 
-GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
+GateResult Judge(const GateInput& given, const Thresholds& given_thresholds) {
   GateResult result;
   const std::optional<GateInput> of_card = WithCandidatesCard(given);
   const GateInput& same_card = of_card ? *of_card : given;
@@ -496,6 +501,10 @@ GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
   result.today = input.today;
   result.incomparable = Incomparable(input);
   std::vector<CaseWork> works = Cases(input);
+  const bool left_out =
+      given_thresholds.found && !input.partial && AreAboutOtherKernels(given_thresholds, NamesOf(works));
+  const Thresholds defaults;
+  const Thresholds& thresholds = left_out ? defaults : given_thresholds;
   RequireRules(input, same_card.base, thresholds, works);
 
   JudgeContext context{input, thresholds, result.incomparable.empty(), {}, {}, {}, {}, {}};
@@ -526,6 +535,12 @@ GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
   }
   RequireChecked(context, works, checked, result);
   Conclude(context, works, result);
+  if (left_out) {
+    result.notes.push_back(LeftOutNote(given_thresholds));
+  } else if (thresholds.found) {
+    result.notes.push_back(
+        fmt::format("limits from {} in the current folder; --thresholds names others, or none", thresholds.file));
+  }
   return result;
 }
 

@@ -13,7 +13,8 @@ enum class ExportedType { kCounter, kGauge, kHistogram };
 struct ExportedMetric {
   std::string_view name;  ///< base unit in the name, "_total" on counters
   ExportedType type;
-  std::string_view unit;  ///< "seconds", "bytes", "cycles", "ratio", "count", "info", ...; "warp cycles" are cycles too
+  std::string_view unit;    ///< "seconds", "bytes", "cycles", "ratio", "count", "info", ...; "warp cycles" are cycles
+                            ///< too; "change": a ratio minus 1
   std::string_view labels;  ///< in order, separated by spaces; the scrape adds `job` and `instance`
   std::string_view help;    ///< one line, no newline (prometheus-cpp does not escape it)
   std::string_view source;  ///< catalogue id of the metric that it sums or repeats, "NVML ...", or what it counts
@@ -21,6 +22,21 @@ struct ExportedMetric {
 
 /// The whole table: first measurements of kernels, then devices, then the exporter itself.
 std::span<const ExportedMetric> ExportedMetrics();
+
+/// The row with this name, or nullptr.
+const ExportedMetric* FindExported(std::string_view name);
+
+/// The values that a series of a metric can have, by its unit.
+struct ValueBounds {
+  double least;
+  double most;
+  bool whole;  ///< no fractions
+
+  bool Hold(double value) const;  ///< false for NaN
+};
+
+/// A ratio is from 0 to 1, a flag 0 or 1, a change -1 or more; a temperature may be negative, nothing else.
+ValueBounds BoundsOf(const ExportedMetric& metric);
 
 /// The name in 0.1.0 of a family about the exporter itself, "faprof_collector_up" for "faprof_exporter_up"; empty for
 /// other families. Pages have both until 0.3.0.

@@ -112,8 +112,8 @@ void AgeKernels(Totals& totals, double seconds, double most = std::numeric_limit
 bool HideOldest(Totals& totals, const PageHistory& history);
 
 /// Throws Error that names the number: a GPU outside 0 to kMostGpus - 1, a sum outside 0 to `most`, a count of calls
-/// above kMostCalls, a gauge that is not finite or not exported. Everything that is counted passes through here,
-/// wherever it came from.
+/// above kMostCalls, a gauge that is not exported or outside BoundsOf() its metric. Everything that is counted passes
+/// through here, wherever it came from.
 void CheckTotals(const Totals& totals, double most);
 
 }  // namespace fa_profile

@@ -69,7 +69,8 @@ class LineTable {
 /// Throws Error for bytes that are damaged or not a cubin.
 bool RewriteSourcePaths(std::span<std::uint8_t> cubin, const std::function<std::string(const std::string&)>& rewritten);
 
-/// Whether these bytes contain an absolute path in a usual folder (/home, /usr, /tmp, ...).
-bool HoldsAbsolutePath(std::string_view bytes);
+/// Whether these bytes contain an absolute path: of a source file in any folder but those that begin with one of
+/// `except`, or of anything in a usual folder (/home, /usr, /tmp, ...).
+bool HoldsAbsolutePath(std::string_view bytes, std::span<const std::string_view> except = {});
 
 }  // namespace fa_profile::sass

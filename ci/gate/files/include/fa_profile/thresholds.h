@@ -40,7 +40,8 @@ struct ThresholdRule {
 
 /// ci/thresholds.yaml. The initial values hold without a file.
 struct Thresholds {
-  std::string file;  ///< as given; empty: the defaults
+  std::string file;    ///< as given; empty: the defaults
+  bool found = false;  ///< in the current folder, not named by the user: see AreAboutOtherKernels()
   Tolerance duration{0.02, 1e-7};
   Tolerance phase_time{0.05, 0.015};  ///< absolute: as a share of the kernel's time in the base
   double counter_relative = 0.005;
@@ -91,6 +92,13 @@ std::string ExplainThresholds(const Thresholds& thresholds,
 /// Metrics that were not measured are not detected.
 void RequireRulesMatch(const Thresholds& thresholds, const std::vector<std::pair<std::string, std::string>>& cases,
                        const std::vector<std::string>& phases = {});
+
+/// Rules name kernels, and not one of them matches a kernel of `cases`. A pattern that matches every name, "*", names
+/// none. Limits that were only found are then not meant for these cases.
+bool AreAboutOtherKernels(const Thresholds& thresholds, const std::vector<std::pair<std::string, std::string>>& cases);
+
+/// The note that limits which were found have been left out for that reason.
+std::string LeftOutNote(const Thresholds& thresholds);
 
 /// `*` matches any characters, `?` one byte; the whole text has to match. Takes at most pattern times text steps.
 bool GlobMatches(const std::string& pattern, const std::string& text);
