@@ -276,6 +276,76 @@ TEST(InferPhasesTest, TheNameOfAScalarBackwardKernelMustSayAttention) {
   EXPECT_EQ(InferPhases(function).refusal_word, "backward");
 }
 
+/// A filter without matrix instructions: `scores` make R5 of the pixel R4 and the centre R20, and the exponential of R5
+/// weighs the pixel.
+std::vector<Line> Filter(const std::vector<Line>& scores) {
+  std::vector<Line> lines = {{"", "LDG.E.64", "R20, desc[UR4][R2.64]", {}},
+                             {"", "MOV", "R14, RZ", {}},
+                             {"", "MOV", "R9, RZ", {}},
+                             {"", "MOV", "R50, RZ", {}},
+                             {"", "LDG.E.64", "R4, desc[UR4][R6.64]", {}},  // 4: the loop over pixels
+                             {"", "MOV", "R30, R4", {}}};
+  lines.insert(lines.end(), scores.begin(), scores.end());
+  const std::vector<Line> weigh = {{"", "MUFU.EX2", "R35, R5", {}},
+                                   {"", "FADD", "R9, R9, R35", {}},
+                                   {"", "FFMA", "R14, R35, R30, R14", {}},
+                                   {"", "IADD3", "R50, R50, 0x1, RZ", {}},
+                                   {"", "ISETP.LT.AND", "P0, PT, R50, 0x8, PT", {}},
+                                   {"@P0", "BRA", "0x40", {}},
+                                   {"", "MUFU.RCP", "R9, R9", {}},
+                                   {"", "FMUL", "R14, R14, R9", {}},
+                                   {"", "STG.E", "desc[UR4][R6.64], R14", {}},
+                                   {"", "EXIT", "", {}}};
+  lines.insert(lines.end(), weigh.begin(), weigh.end());
+  return lines;
+}
+
+TEST(InferPhasesTest, WeightsByDistanceAreNoAttention) {
+  const std::vector<Line> difference = {{"", "FADD", "R5, R4, -R20", {}}, {"", "FADD", "R5, RZ, |R5|", {}}};
+  const auto with = [&](const std::vector<Line>& squares) {
+    std::vector<Line> scores = difference;
+    scores.insert(scores.end(), squares.begin(), squares.end());
+    return WordOf(Filter(scores));
+  };
+  EXPECT_EQ(with({{"", "FMUL", "R5, R5, R5", {}}, {"", "FFMA", "R5, R5, c[0x0][0x1b8], R34", {}}}), "other")
+      << "a bilateral filter";
+  EXPECT_EQ(with({{"", "FMUL", "R8, R5, c[0x0][0x1b8]", {}}, {"", "FMUL", "R5, R8, R5", {}}}), "other");
+  std::vector<Line> lines = Filter({difference[0],
+                                    {"", "FMUL", "R8, R5, R5", {}},
+                                    {"", "FADD", "R5, R30, -R21", {}},
+                                    {"", "FFMA", "R5, R5, R5, R8", {}}});
+  lines.insert(lines.begin() + 13, {"", "FFMA", "R15, R35, R20, R15", {}});
+  EXPECT_EQ(WordOf(lines), "other") << "distances of several coordinates, or of patches";
+  EXPECT_EQ(WordOf(Filter({{"", "I2F", "R5, R50", {}}, {"", "FMUL", "R5, R5, R5", {}}})), "other") << "a Gaussian blur";
+}
+
+TEST(InferPhasesTest, ExponentialsOfOneProductAreNoAttention) {
+  EXPECT_EQ(WordOf(Filter({{"", "FMUL", "R5, R4, R20", {}}})), "other") << "a head size of 1";
+  EXPECT_EQ(RefusalOf(Filter({{"", "FMUL", "R5, R4, R20", {}}})),
+            "not attention: each exponential is of one product, not of a sum, and not less a maximum");
+  // The step of a selective scan: the state R9 decays, and makes the output.
+  std::vector<Line> scan = Filter({{"", "FMUL", "R5, R4, R20", {}}});
+  scan[8] = {"", "FFMA", "R9, R35, R9, R30", {}};
+  scan[9] = {"", "FFMA", "R14, R9, R21, R14", {}};
+  EXPECT_EQ(WordOf(scan), "other");
+}
+
+TEST(InferPhasesTest, SumsOfProductsAreAttentionWithoutAMaximumToo) {
+  // Two elements of head_dim a lane; PV has as many.
+  std::vector<Line> lines = Filter({{"", "FMUL", "R8, R4, R20", {}}, {"", "FFMA", "R5, R5, R21, R8", {}}});
+  lines.insert(lines.begin() + 11, {"", "FFMA", "R15, R35, R20, R15", {}});
+  EXPECT_EQ(WordOf(lines), "");
+  // Two registers of one load are two values.
+  lines = Filter({{"", "FMUL", "R8, R4, R5", {}}, {"", "FFMA", "R5, R4, R5, R8", {}}});
+  lines.insert(lines.begin() + 11, {"", "FFMA", "R15, R35, R20, R15", {}});
+  EXPECT_EQ(WordOf(lines), "");
+  // One product for each lane, less a maximum.
+  EXPECT_EQ(
+      WordOf(Filter(
+          {{"", "FMUL", "R5, R4, R20", {}}, {"", "FMNMX", "R21, R5, R60, !PT", {}}, {"", "FADD", "R5, R5, -R21", {}}})),
+      "");
+}
+
 TEST(InferPhasesTest, TheStepsOfAnRnnAreNoAttention) {
   // The result of a step's sigmoid is multiplied with the weights in the next.
   std::vector<Line> lines = {{"", "LDG.E.128", "R8, desc[UR4][R2.64]", {}},

@@ -14,6 +14,9 @@ namespace {
 
 constexpr double kLargestImbalance = 0.02;
 
+/// Scores are sums: even a lane with one element of head_dim adds those of other lanes.
+constexpr double kFewestOfASum = 1.5;
+
 /// Head sizes that differ between Q with K and V: those of FlashAttention 3, for DeepSeek's models and others. The
 /// multiply-adds of QK per exponential are head_dim_qk, minus what rescaling adds to the exponentials. And 40, which
 /// TensorRT pads to the 16 columns of an instruction for PV, not to the 8 of its depth for QK.
@@ -242,6 +245,11 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   // lost in shared memory.
   if (refusal.word.empty() && code.tensor.used && !code.ranks.has_running_maximum) {
     return {"other", "not attention: no exponential is of scores less their maximum"};
+  }
+  // A decay that is multiplied with a state, as in a selective scan.
+  const bool is_sum = checks.multiply_adds_per_exponential.value_or(kFewestOfASum) >= kFewestOfASum;
+  if (refusal.word.empty() && !matrix && !is_sum && !code.ranks.has_running_maximum) {
+    return {"other", "not attention: each exponential is of one product, not of a sum, and not less a maximum"};
   }
   if (refusal.word == "loop" && code.regions.tile_loops() > 0) {
     refusal.why =

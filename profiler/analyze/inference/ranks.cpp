@@ -33,7 +33,11 @@ class RankFinder {
     has_bulk_copies_ = has(Form::kBulkLoad);
     not_qk_.resize(operands.size(), false);
     selects_greater_.reserve(operands.size());
-    for (std::uint32_t i = 0; i < operands.size(); ++i) selects_greater_.push_back(SelectsOneOfCompared(i));
+    is_square_.reserve(operands.size());
+    for (std::uint32_t i = 0; i < operands.size(); ++i) {
+      selects_greater_.push_back(SelectsOneOfCompared(i));
+      is_square_.push_back(IsSquare(i));
+    }
   }
 
   Ranks Find() {
@@ -124,6 +128,27 @@ class RankFinder {
     });
   }
 
+  /// What a factor is made from by signs and constant factors alone.
+  ValueUse Unscaled(ValueUse factor) {
+    while (factor.value != kNoValue && !values_.IsJoin(factor.value) && budget_.Spend()) {
+      const Form form = operands_[factor.value].form;
+      const auto uses = values_.UsesOf(factor.value);
+      if ((form != Form::kMultiply && form != Form::kAdd) || uses.size() != 1 || !IsData(uses[0].role)) break;
+      factor = uses[0];
+    }
+    return factor;
+  }
+
+  /// A scalar product of a value and itself, as in a distance: "(a - b) * (a - b)", also "((a - b) * 0.5) * (a - b)".
+  bool IsSquare(std::uint32_t instruction) {
+    if (operands_[instruction].form != Form::kMultiply) return false;
+    std::array<ValueUse, 2> factors;
+    for (const ValueUse& use : values_.UsesOf(instruction)) {
+      if (use.role <= Role::kB) factors[static_cast<std::size_t>(use.role)] = Unscaled(use);
+    }
+    return factors[0].value != kNoValue && factors[0].value == factors[1].value && factors[0].slot == factors[1].slot;
+  }
+
   /// A maximum of two values, not of one and a constant, which clamps.
   bool IsMaximumOfTwo(std::uint32_t instruction) {
     if (selects_greater_[instruction]) return true;
@@ -206,8 +231,9 @@ class RankFinder {
     const Rank low = std::min(a, b);
     const Rank high = std::max(a, b);
     if (low == Rank::kGlobal && high == Rank::kGlobal) {
-      // If there are matrix instructions, this is a rotary embedding, or scaling by something loaded.
-      if (has_matrix_ && !is_matrix) return {std::max(c, Rank::kGlobal)};
+      // If there are matrix instructions, this is a rotary embedding, or scaling by something loaded. A square belongs
+      // to a distance or a norm: Q and K are two things.
+      if ((has_matrix_ && !is_matrix) || is_square_[instruction]) return {std::max(c, Rank::kGlobal)};
       if (not_qk_[instruction])
         return is_matrix ? Step{Rank::kOutput, Computes::kPv} : Step{std::max(c, Rank::kGlobal)};
       if (c == Rank::kOutput) return {Rank::kOutput, Computes::kPv};
@@ -289,6 +315,7 @@ class RankFinder {
   Ranks ranks_;
   std::vector<bool> not_qk_;
   std::vector<bool> selects_greater_;  // by instruction
+  std::vector<bool> is_square_;        // by instruction
   bool has_matrix_ = false;
   bool has_tensor_memory_ = false;
   bool matrix_pv_ = false;  // if so, only matrix instructions are PV
