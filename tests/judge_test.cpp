@@ -361,7 +361,8 @@ TEST(JudgeTest, GpuCodeThatNoCaseHasMustBeTheSame) {
   scenario.input.candidate.other_code = scenario.input.base.other_code;
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
   EXPECT_TRUE(scenario.Judged().complete);
-  EXPECT_TRUE(HasLine(scenario.Judged().notes, "the same on both sides: GPU code that no kernel here has, in x.o, y.bin"));
+  EXPECT_TRUE(
+      HasLine(scenario.Judged().notes, "the same on both sides: GPU code that no kernel here has, in x.o, y.bin"));
   const std::map<std::string, std::string> same = *scenario.input.base.other_code;
   std::map<std::string, std::string> changed = same;
   changed["x.o"] = "00000000000000bb";

@@ -645,6 +645,29 @@ TEST_F(CountingGateTest, WorkThatMayWaitForTheHostIsQueuedBeforeOrAfterALaunchTh
   EXPECT_TRUE(queued);
 }
 
+TEST(GateLockTest, ItsHolderCannotBeCancelled) {
+  GateLock lock;
+  std::atomic<bool> held = false;
+  std::atomic<bool> cancelled = false;
+  std::atomic<bool> outlived = false;
+  std::thread holder([&] {
+    lock.lock();
+    held = true;
+    while (!cancelled) std::this_thread::yield();
+    pthread_testcancel();
+    outlived = true;
+    lock.unlock();
+    while (true) pthread_testcancel();
+  });
+  while (!held) std::this_thread::yield();
+  ASSERT_EQ(pthread_cancel(holder.native_handle()), 0);
+  cancelled = true;
+  holder.join();
+  EXPECT_TRUE(outlived);
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
 // The GPU may be busy with a host function that waits for a launch of the other thread.
 TEST(IdleWaitTest, AThreadThatWantsToLaunchComesBeforeTheNextTry) {
   FakeProgram program;

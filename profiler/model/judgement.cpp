@@ -107,7 +107,8 @@ std::string WhyNotAsCertified(const Judgement& judgement, const MeasuredCall& me
   const double executed = std::min(judgement.verified.instructions, judgement.timed.instructions);
   double expected_ns = *certified_ns;
   if (measured.instructions && executed > 0) {
-    // As in a batch of sequences, where the longest decides the time: with other lengths it falls with up to the square.
+    // As in a batch of sequences, where the longest decides the time: with other lengths it falls with up to the
+    // square.
     const double work = std::clamp(*measured.instructions / executed, kLeastInstructions, 1.0);
     expected_ns *= work * work;
   }

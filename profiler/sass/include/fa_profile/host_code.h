@@ -11,8 +11,8 @@ namespace fa_profile::sass {
 /// Throws Error when the file cannot be opened or read.
 std::string HostCodeHash(const std::string& path);
 
-/// Zeros for the hash in the names that nvcc gives to what is internal to a file: "_GLOBAL__N__21b11bff_4_k_cu_07245e80".
-/// It is a hash of the file's path.
+/// Zeros for the hash in the names that nvcc gives to what is internal to a file:
+/// "_GLOBAL__N__21b11bff_4_k_cu_07245e80". It is a hash of the file's path.
 void HidePathHashes(std::string& bytes);
 
 }  // namespace fa_profile::sass

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <mutex>
 #include <thread>
 
 namespace fa_profile::collect {
 
-/// A mutex that knows its holder. It is not recursive: a thread that may already hold it checks IsMine() first.
+/// A mutex that knows its holder. It is not recursive: a thread that may already hold it checks IsMine() first. Its
+/// holder cannot be cancelled (pthread_cancel), which would unwind functions that let nothing through and keep the
+/// lock.
 class GateLock {
  public:
   /// The calling thread holds it.
@@ -20,22 +24,30 @@ class GateLock {
     ++waiting_;
     mutex_.lock();
     --waiting_;
-    holder_ = std::this_thread::get_id();
+    Take();
   }
   bool try_lock() {
     if (!mutex_.try_lock()) return false;
-    holder_ = std::this_thread::get_id();
+    Take();
     return true;
   }
   void unlock() {
+    const int cancel_state = cancel_state_;
     holder_ = std::thread::id();
     mutex_.unlock();
+    (void)pthread_setcancelstate(cancel_state, nullptr);
   }
 
  private:
+  void Take() {
+    holder_ = std::this_thread::get_id();
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
+  }
+
   std::mutex mutex_;
   std::atomic<std::thread::id> holder_{};
   std::atomic<int> waiting_ = 0;
+  int cancel_state_ = PTHREAD_CANCEL_ENABLE;  // of the holder before
 };
 
 }  // namespace fa_profile::collect
