@@ -48,8 +48,9 @@ void RefuseUnreadable(const std::string& name) {
 
 // CMake ends a word at each ';' of a path.
 void RefuseSemicolon(const std::string& folder) {
-  const std::string whole = fs::absolute(folder).lexically_normal().string();
-  if (whole.find(';') == std::string::npos) return;
+  std::error_code deleted;  // the current folder: reported later
+  const std::string whole = fs::absolute(folder, deleted).lexically_normal().string();
+  if (deleted || whole.find(';') == std::string::npos) return;
   throw Error("CMake cannot build in '" + Printable(whole) + "': its name has a ';'", "give a folder without ';'");
 }
 

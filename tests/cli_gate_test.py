@@ -305,7 +305,7 @@ class CliGateTest(unittest.TestCase):
         older = self.wheel("older.whl", {"package/a.cubin": "sm_90_cuda12.cubin", "package/b.cubin": "lint_sm_90a.cubin"})
         code, out, err = run("--static", older, old)
         self.assertEqual(code, 0, out + err)
-        self.assertIn("package/a/indexed\n  instructions in the code of loads: 142 -> 173", out)
+        self.assertIn("package/a/indexed: other machine code, worse by no limit\n  instructions in the code of loads: 142 -> 173", out)
         self.assertIn("package/b/clean: the same machine code", out)
 
         gone = self.wheel("gone.whl", {"package/b.cubin": "lint_sm_90a.cubin"})
@@ -389,7 +389,7 @@ class CliGateTest(unittest.TestCase):
                     if compared:
                         self.assertEqual(code, 0, out + err)
                         for name in names:
-                            self.assertIn(f"{name}/indexed\n  instructions in the code", out)
+                            self.assertIn(f"{name}/indexed: other machine code, worse by no limit\n  instructions in the code", out)
                     else:
                         self.assertEqual(code, 3, out + err)
                         listed = ", ".join(f"package/{name}" for name in names)

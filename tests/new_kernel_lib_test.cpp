@@ -160,7 +160,7 @@ TEST_F(NewKernelLibTest, EveryFolderGivesAValidName) {
   for (const auto& [folder, name] : {std::pair{"9", "kernel_9"},
                                      {"test", "test_kernel"},
                                      {"preinstall", "preinstall_kernel"},
-                                     {"'a b;c'", "a_b_c"}}) {
+                                     {"'a b,c'", "a_b_c"}}) {
     const Outcome outcome = New(folder);
     EXPECT_TRUE(Contains(outcome.out, std::string("the kernel library ") + name + ".")) << outcome.out << outcome.err;
   }
