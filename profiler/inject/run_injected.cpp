@@ -72,10 +72,9 @@ std::optional<fs::file_time_type> LastWrite(const std::string& path) {
 }
 
 // Gives a finished recording its name where the program has forbidden that to its process (seccomp). Otherwise it is
-// the
-// ".part" of a process that was killed.
+// the ".part" of a process that was killed.
 std::string PartOrWhole(const std::string& path) {
-  const std::string part = path + ".part";
+  std::string part = path + ".part";
   std::error_code error;
   try {
     if (!store::RecordingReader(part).Load().session.complete) return part;
