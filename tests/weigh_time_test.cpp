@@ -105,6 +105,18 @@ TEST_F(WeighTimeTest, WorkElsewhereOrLaterIsRefused) {
   EXPECT_NE(WhyNotTheWork(evidence_).find("calls overlap"), std::string::npos);
 }
 
+TEST_F(WeighTimeTest, ACallOnNewInputsThatTakesMuchLongerIsRefused) {
+  evidence_.first_ns = {70'000, 62'000, 2e6};
+  evidence_.again_ns = {30'000, 32'000, 5e6};
+  EXPECT_EQ(WhyNot(call_), "") << "30 us more: 6 us of 20, 25 us, and 7 us until 25 MB are in L2";
+  evidence_.first_ns[1] = 72'000;
+  evidence_.first_ns[0] = 71'000;
+  EXPECT_NE(WhyNot(call_).find("a call on new inputs takes 71 us, and 32 us on the same inputs again"),
+            std::string::npos);
+  evidence_.again_ns = {30'000, 5e6, 5e6};
+  EXPECT_EQ(WhyNot(call_), "") << "a busy CPU";
+}
+
 TEST_F(WeighTimeTest, MuchMoreWorkThanTheCallsIsADisturbance) {
   DeviceCounts timed = call_;
   timed.instructions *= 1.2;

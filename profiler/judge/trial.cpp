@@ -209,24 +209,38 @@ void Trial::AddOutputs(const nlohmann::json& loaded, const Tolerance& tolerance)
 }
 
 // Every set once, in two parts: a call must not touch the tensors of others.
-void Trial::RunAlone() {
+Trial::Parts Trial::RunAlone() {
   calls_->FetchAlone();
   const std::vector<std::size_t> order = calls_->Shuffled(1);
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
-  const std::vector<std::size_t> first(order.begin(), middle);
-  const std::vector<std::size_t> second(middle, order.end());
+  Parts parts = {std::vector(order.begin(), middle), std::vector(middle, order.end())};
   Watched both;
-  for (const std::vector<std::size_t>* part : {&first, &second}) {
-    if (part->empty()) continue;
-    const std::vector<std::size_t>& others = part == &first ? second : first;
+  double elapsed_ns = 0.0;
+  for (const std::vector<std::size_t>& part : parts) {
+    if (part.empty()) continue;
+    const std::vector<std::size_t>& others = &part == &parts[0] ? parts[1] : parts[0];
     std::vector<std::uint64_t> before;
     for (const std::size_t set : others) before.push_back(sets_->ResultHash(set));
-    both += calls_->Alone(*part);
+    const WorkerCalls::Burst run = calls_->Alone(part);
+    both += run.seen;
+    elapsed_ns += run.elapsed_ns;
     for (std::size_t i = 0; i < others.size(); ++i) {
       if (sets_->ResultHash(others[i]) != before[i]) Refuse("a call writes to the tensors of another call");
     }
   }
   evidence_.alone.Add(both, static_cast<double>(order.size()));
+  evidence_.first_ns.push_back(elapsed_ns / static_cast<double>(order.size()));
+  return parts;
+}
+
+// The calls of RunAlone(), on inputs that all calls since had, too.
+void Trial::RunAgain(const Parts& parts) {
+  sets_->RestoreInPlace();
+  double elapsed_ns = 0.0;
+  for (const std::vector<std::size_t>& part : parts) {
+    if (!part.empty()) elapsed_ns += calls_->Again(part).elapsed_ns;
+  }
+  evidence_.again_ns.push_back(elapsed_ns / static_cast<double>(sets_->count()));
 }
 
 void Trial::RunBursts() {
@@ -295,7 +309,7 @@ void Trial::Round(int round) {
   for (std::size_t set = 0; set < sets; ++set) drawn_.push_back(sets_->DrawnHash(set));
   // Every third round keeps the last results: only the new inputs distinguish them from correct ones.
   if (round % 3 != 2) sets_->Poison(round % 3 == 0 ? Poison::kMarked : Poison::kRandom, random_());
-  RunAlone();
+  const Parts parts = RunAlone();
   alone_ = KeepResults();
   result_hashes_.clear();
   for (std::size_t set = 0; set < sets; ++set) result_hashes_.push_back(sets_->ResultHash(set));
@@ -336,6 +350,7 @@ void Trial::Round(int round) {
     right = right && Matches(set, Present(set), " in the timed calls");
     if (right && answer_.verification.where.empty()) ++answer_.verification.draws_passed;
   }
+  RunAgain(parts);
 }
 
 // Computes what a call on this set must return, into shared_ and onto the device.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <random>
@@ -25,6 +26,8 @@ class Trial {
  private:
   /// The compared tensors of each set.
   using Results = std::vector<std::vector<DeviceMemory>>;
+  /// The sets of a round, in the order and the two parts in which they are called.
+  using Parts = std::array<std::vector<std::size_t>, 2>;
 
   void StartProcesses();
   void OpenWitness();
@@ -39,7 +42,8 @@ class Trial {
   void Round(int round);
   Results KeepResults() const;
   void NoteDifference(std::size_t set);
-  void RunAlone();
+  Parts RunAlone();
+  void RunAgain(const Parts& parts);
   void RunBursts();
   void RunApart();
   void RunOverwritten();

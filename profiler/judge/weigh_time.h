@@ -31,6 +31,10 @@ struct TimeEvidence {
   double call_ns = 0.0;   ///< per timed call
   double apart_ns = 0.0;  ///< per call in a separate graph, which no other can overlap; 0: not tried
   double apart_instructions = 0.0;
+  /// From the question to the worker's answer, per call: calls on new inputs, and the same calls on the same inputs
+  /// again.
+  std::vector<double> first_ns;
+  std::vector<double> again_ns;
   /// Over the bursts, the smallest time until the worker answers minus the time that the work may take.
   double least_idle_ns = std::numeric_limits<double>::infinity();
   bool in_python = false;

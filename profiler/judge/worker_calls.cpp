@@ -139,7 +139,7 @@ Watched WorkerCalls::RunWatched(const std::vector<std::size_t>& order, int chain
     if (deliver) sets_.Deliver(order);
     const Clock::time_point start = Clock::now();
     Run(order, chain);
-    wall_ns_ = NsSince(start);
+    elapsed_ns_ = NsSince(start);
   };
   if (!witness_) {
     run();
@@ -155,20 +155,29 @@ Watched WorkerCalls::RunWatched(const std::vector<std::size_t>& order, int chain
   return seen;
 }
 
-Watched WorkerCalls::Alone(const std::vector<std::size_t>& sets) { return RunWatched(sets, single_, /*deliver=*/true); }
+WorkerCalls::Burst WorkerCalls::Alone(const std::vector<std::size_t>& sets) {
+  const Watched seen = RunWatched(sets, single_, /*deliver=*/true);
+  return {seen, static_cast<double>(sets.size()), elapsed_ns_, 0.0};
+}
+
+WorkerCalls::Burst WorkerCalls::Again(const std::vector<std::size_t>& sets) {
+  const Watched seen = RunWatched(sets, single_);
+  return {seen, static_cast<double>(sets.size()), elapsed_ns_, 0.0};
+}
 
 WorkerCalls::Burst WorkerCalls::Timed() {
   const std::vector<std::size_t> order = Shuffled(repeats_);
   const Watched seen = RunWatched(order, chain_);
   // A call that is not captured takes longer to launch.
   const double part = chain_ == 0 ? 1.6 : 1.25;
-  return {seen, static_cast<double>(order.size()) * std::max(chain_, 1), wall_ns_ - part * seen.busy_ns};
+  const double calls = static_cast<double>(order.size()) * std::max(chain_, 1);
+  return {seen, calls, elapsed_ns_, elapsed_ns_ - part * seen.busy_ns};
 }
 
 WorkerCalls::Burst WorkerCalls::Apart() {
   const std::size_t each = std::max<std::size_t>(1, apart_calls_ / sets_.count());
   const std::vector<std::size_t> order = Shuffled(each - random_() % (each / 4 + 1));
-  return {RunWatched(order, single_), static_cast<double>(order.size()), 0.0};
+  return Again(order);
 }
 
 void WorkerCalls::Overwritten() {
