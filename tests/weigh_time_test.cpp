@@ -106,14 +106,17 @@ TEST_F(WeighTimeTest, WorkElsewhereOrLaterIsRefused) {
 }
 
 TEST_F(WeighTimeTest, ACallOnNewInputsThatTakesMuchLongerIsRefused) {
-  evidence_.first_ns = {70'000, 62'000, 2e6};
-  evidence_.again_ns = {30'000, 32'000, 5e6};
+  evidence_.first = {{70e3, 400e3}, {62e3, 300e3}, {2e6, 9e6}};
+  evidence_.again = {{30e3, 310e3}, {32e3, 290e3}, {5e6, 9e6}};
   EXPECT_EQ(WhyNot(call_), "") << "30 us more: 6 us of 20, 25 us, and 7 us until 25 MB are in L2";
-  evidence_.first_ns[1] = 72'000;
-  evidence_.first_ns[0] = 71'000;
-  EXPECT_NE(WhyNot(call_).find("a call on new inputs takes 71 us, and 32 us on the same inputs again"),
+  for (Spent& spent : evidence_.first) spent.busy_ns += 9e3;
+  EXPECT_NE(WhyNot(call_).find("a call on new inputs takes 39 us longer than on the same inputs again"),
             std::string::npos);
-  evidence_.again_ns = {30'000, 5e6, 5e6};
+  evidence_.again[0].busy_ns = 5e6;
+  EXPECT_EQ(WhyNot(call_), "") << "a busy GPU";
+  for (Spent& spent : evidence_.first) spent.elapsed_ns += 400e3;  // by the CPU
+  EXPECT_NE(WhyNot(call_).find("390 us longer"), std::string::npos);
+  evidence_.again[0].elapsed_ns = 9e6;
   EXPECT_EQ(WhyNot(call_), "") << "a busy CPU";
 }
 

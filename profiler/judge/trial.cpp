@@ -215,32 +215,31 @@ Trial::Parts Trial::RunAlone() {
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
   Parts parts = {std::vector(order.begin(), middle), std::vector(middle, order.end())};
   Watched both;
-  double elapsed_ns = 0.0;
   for (const std::vector<std::size_t>& part : parts) {
     if (part.empty()) continue;
     const std::vector<std::size_t>& others = &part == &parts[0] ? parts[1] : parts[0];
     std::vector<std::uint64_t> before;
     for (const std::size_t set : others) before.push_back(sets_->ResultHash(set));
-    const WorkerCalls::Burst run = calls_->Alone(part);
-    both += run.seen;
-    elapsed_ns += run.elapsed_ns;
+    both += calls_->Alone(part);
     for (std::size_t i = 0; i < others.size(); ++i) {
       if (sets_->ResultHash(others[i]) != before[i]) Refuse("a call writes to the tensors of another call");
     }
   }
-  evidence_.alone.Add(both, static_cast<double>(order.size()));
-  evidence_.first_ns.push_back(elapsed_ns / static_cast<double>(order.size()));
+  const auto calls = static_cast<double>(order.size());
+  evidence_.alone.Add(both, calls);
+  evidence_.first.push_back({both.busy_ns / calls, both.elapsed_ns / calls});
   return parts;
 }
 
 // The calls of RunAlone(), on inputs that all calls since had, too.
 void Trial::RunAgain(const Parts& parts) {
   sets_->RestoreInPlace();
-  double elapsed_ns = 0.0;
+  Watched both;
   for (const std::vector<std::size_t>& part : parts) {
-    if (!part.empty()) elapsed_ns += calls_->Again(part).elapsed_ns;
+    if (!part.empty()) both += calls_->Again(part);
   }
-  evidence_.again_ns.push_back(elapsed_ns / static_cast<double>(sets_->count()));
+  const auto calls = static_cast<double>(sets_->count());
+  evidence_.again.push_back({both.busy_ns / calls, both.elapsed_ns / calls});
 }
 
 void Trial::RunBursts() {

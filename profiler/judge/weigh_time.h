@@ -24,6 +24,12 @@ struct Counted {
   DeviceCounts PerCall() const { return sum.counts / calls; }
 };
 
+/// Time of the calls of a round, per call.
+struct Spent {
+  double busy_ns = 0.0;     ///< of the GPU, from the first cycle to the last
+  double elapsed_ns = 0.0;  ///< from the question to the worker's answer
+};
+
 /// Everything that shows whether a time is that of the work.
 struct TimeEvidence {
   Counted alone;          ///< calls whose results were verified, one by one
@@ -31,10 +37,8 @@ struct TimeEvidence {
   double call_ns = 0.0;   ///< per timed call
   double apart_ns = 0.0;  ///< per call in a separate graph, which no other can overlap; 0: not tried
   double apart_instructions = 0.0;
-  /// From the question to the worker's answer, per call: calls on new inputs, and the same calls on the same inputs
-  /// again.
-  std::vector<double> first_ns;
-  std::vector<double> again_ns;
+  std::vector<Spent> first;  ///< on new inputs
+  std::vector<Spent> again;  ///< the same calls on the same inputs, after many others
   /// Over the bursts, the smallest time until the worker answers minus the time that the work may take.
   double least_idle_ns = std::numeric_limits<double>::infinity();
   bool in_python = false;

@@ -73,6 +73,7 @@ std::unique_ptr<collect::PmSampler> Open(collect::GpuApi& gpu, std::int64_t inte
 Watched& operator+=(Watched& sum, const Watched& more) {
   sum.counts += more.counts;
   sum.busy_ns += more.busy_ns;
+  sum.elapsed_ns += more.elapsed_ns;
   sum.quiet_before = sum.quiet_before && more.quiet_before;
   sum.quiet_after = sum.quiet_after && more.quiet_after;
   sum.complete = sum.complete && more.complete;

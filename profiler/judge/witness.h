@@ -13,6 +13,7 @@ namespace fa_profile::judge {
 struct Watched {
   DeviceCounts counts;
   double busy_ns = 0;        ///< from the first cycle in which an SM held a warp to the last
+  double elapsed_ns = 0;     ///< until the one that was asked to do it has answered; 0: not known
   bool quiet_before = true;  ///< nothing ran from the start of watching to the beginning of `work`
   bool quiet_after = true;   ///< nothing ran at the end of watching
   bool complete = true;      ///< no reading was lost

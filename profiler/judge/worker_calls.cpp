@@ -135,11 +135,12 @@ void WorkerCalls::AskOutputs(int chain) {
 }
 
 Watched WorkerCalls::RunWatched(const std::vector<std::size_t>& order, int chain, bool deliver) {
+  double elapsed_ns = 0.0;
   const auto run = [&] {
     if (deliver) sets_.Deliver(order);
     const Clock::time_point start = Clock::now();
     Run(order, chain);
-    elapsed_ns_ = NsSince(start);
+    elapsed_ns = NsSince(start);
   };
   if (!witness_) {
     run();
@@ -147,23 +148,18 @@ Watched WorkerCalls::RunWatched(const std::vector<std::size_t>& order, int chain
     sets_.Fetch(chain);
     return {};
   }
-  const Watched seen = witness_->Watch(run, [&] {
+  Watched seen = witness_->Watch(run, [&] {
     AskOutputs(chain);
     sets_.Capture(chain);
   });
+  seen.elapsed_ns = elapsed_ns;
   sets_.Unpack();
   return seen;
 }
 
-WorkerCalls::Burst WorkerCalls::Alone(const std::vector<std::size_t>& sets) {
-  const Watched seen = RunWatched(sets, single_, /*deliver=*/true);
-  return {seen, static_cast<double>(sets.size()), elapsed_ns_, 0.0};
-}
+Watched WorkerCalls::Alone(const std::vector<std::size_t>& sets) { return RunWatched(sets, single_, /*deliver=*/true); }
 
-WorkerCalls::Burst WorkerCalls::Again(const std::vector<std::size_t>& sets) {
-  const Watched seen = RunWatched(sets, single_);
-  return {seen, static_cast<double>(sets.size()), elapsed_ns_, 0.0};
-}
+Watched WorkerCalls::Again(const std::vector<std::size_t>& sets) { return RunWatched(sets, single_); }
 
 WorkerCalls::Burst WorkerCalls::Timed() {
   const std::vector<std::size_t> order = Shuffled(repeats_);
@@ -171,13 +167,13 @@ WorkerCalls::Burst WorkerCalls::Timed() {
   // A call that is not captured takes longer to launch.
   const double part = chain_ == 0 ? 1.6 : 1.25;
   const double calls = static_cast<double>(order.size()) * std::max(chain_, 1);
-  return {seen, calls, elapsed_ns_, elapsed_ns_ - part * seen.busy_ns};
+  return {seen, calls, seen.elapsed_ns - part * seen.busy_ns};
 }
 
 WorkerCalls::Burst WorkerCalls::Apart() {
   const std::size_t each = std::max<std::size_t>(1, apart_calls_ / sets_.count());
   const std::vector<std::size_t> order = Shuffled(each - random_() % (each / 4 + 1));
-  return Again(order);
+  return {Again(order), static_cast<double>(order.size()), 0.0};
 }
 
 void WorkerCalls::Overwritten() {

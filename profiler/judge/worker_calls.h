@@ -36,13 +36,12 @@ class WorkerCalls {
   struct Burst {
     Watched seen;
     double calls = 0;
-    double elapsed_ns = 0;  ///< from the question to the worker's answer
-    double idle_ns = 0;     ///< the same, minus what the work may take
+    double idle_ns = 0;  ///< time from the question to the worker's answer, minus what the work may take
   };
   /// One call on each of these sets. The worker sees the inputs only while it is watched: nothing is computed before.
-  Burst Alone(const std::vector<std::size_t>& sets);
+  Watched Alone(const std::vector<std::size_t>& sets);
   /// The same calls, on what is in the tensors.
-  Burst Again(const std::vector<std::size_t>& sets);
+  Watched Again(const std::vector<std::size_t>& sets);
   Burst Timed();
   /// Calls in separate graphs: one begins when the one before has ended.
   Burst Apart();
@@ -75,7 +74,6 @@ class WorkerCalls {
   int last_chain_ = 0;  // that of the last calls
   std::size_t repeats_ = 1;
   std::size_t apart_calls_ = 0;
-  double elapsed_ns_ = 0.0;  // of the last watched calls
 };
 
 }  // namespace fa_profile::judge
