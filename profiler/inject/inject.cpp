@@ -189,13 +189,12 @@ class Injection {
     }
   }
 
-  // Stops recording before allocations fail.
+  // Stops recording before allocations fail, and measuring before files cannot be opened.
   void WatchRoom() {
-    std::optional<std::int64_t> left = AddressSpaceLeft();
-    if (!left || *left >= InjectedProgram::kRoomToMeasureBytes) return;
+    if (InjectedProgram::WhyNoRoom().empty()) return;
     reserve_.Release();
     gate_.WatchRoom();
-    left = AddressSpaceLeft();
+    const std::optional<std::int64_t> left = AddressSpaceLeft();
     if (!left || *left >= kRoomToRecordBytes) return;
     throw Error(fmt::format("the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left",
                             FormatValue(static_cast<double>(*left), "bytes")));

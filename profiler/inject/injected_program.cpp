@@ -13,6 +13,7 @@
 #include "fa_profile/address_space.h"
 #include "fa_profile/counter_lock.h"
 #include "fa_profile/cupti_api.h"
+#include "fa_profile/descriptor.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/nvtx_callbacks.h"
@@ -117,13 +118,20 @@ collect::ProgramApi::Sampling InjectedProgram::sampling() {
   return sampler_.closed() ? Sampling::kOff : Sampling::kOn;
 }
 
-void InjectedProgram::RequireRoom() {
+std::string InjectedProgram::WhyNoRoom() {
+  if (!HasDescriptorsLeft(kDescriptorsToMeasure)) {
+    return fmt::format("the program may open fewer than {} more files (RLIMIT_NOFILE), and measuring opens some",
+                       kDescriptorsToMeasure);
+  }
   const std::optional<std::int64_t> left = AddressSpaceLeft();
-  if (!left || *left >= kRoomToMeasureBytes) return;
-  throw Error(
-      fmt::format("the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left, and measuring takes up to {}",
-                  FormatValue(static_cast<double>(*left), "bytes"),
-                  FormatValue(static_cast<double>(kRoomToMeasureBytes), "bytes")));
+  if (!left || *left >= kRoomToMeasureBytes) return {};
+  return fmt::format(
+      "the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left, and measuring takes up to {}",
+      FormatValue(static_cast<double>(*left), "bytes"), FormatValue(static_cast<double>(kRoomToMeasureBytes), "bytes"));
+}
+
+void InjectedProgram::RequireRoom() {
+  if (const std::string why = WhyNoRoom(); !why.empty()) throw Error(why);
 }
 
 collect::CollectRun& InjectedProgram::TakeCounters() {

@@ -27,6 +27,10 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   /// Memory that a counter round may take, CUPTI's libraries included. With less left, allocations would fail inside
   /// CUPTI and stacks could not grow: the program would end with a segmentation fault.
   static constexpr std::int64_t kRoomToMeasureBytes = std::int64_t{1} << 30U;
+  /// The same for files: where CUPTI cannot open one, it crashes later (CUDA 13.0: in cuptiActivityDisable()).
+  static constexpr int kDescriptorsToMeasure = 64;
+  /// Which of these the program does not leave. Empty: it leaves enough.
+  static std::string WhyNoRoom();
 
   /// `sampler` is closed while counters are measured.
   InjectedProgram(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler);

@@ -37,6 +37,7 @@ __global__ void ScanRows(Scan a, const Slots* slots, float* kept) {
     if (thread >= a.rows * a.cols) return;
     float idle = a.x[thread];
     for (int i = 0; i < kPadding; ++i) asm volatile("mul.f32 %0, %0, %0;" : "+f"(idle));
+    if (idle == -1.0F) return;  // a square is not
     a.y[thread] = kept[found * kMostElements + thread];
     return;
   }

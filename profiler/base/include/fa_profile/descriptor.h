@@ -25,6 +25,10 @@ class Descriptor {
   int fd_;
 };
 
+/// Whether this process may open `count` more files, as far as RLIMIT_NOFILE and one look at the numbers below it show.
+/// Takes a number near the limit for a moment: files that the program opens keep their numbers.
+bool HasDescriptorsLeft(int count) noexcept;
+
 /// Both ends of a pipe. A child process inherits neither.
 struct Pipe {
   Descriptor read_end;
