@@ -108,7 +108,7 @@ TEST_F(WeighTimeTest, WorkElsewhereOrLaterIsRefused) {
 TEST_F(WeighTimeTest, ACallOnNewInputsThatTakesMuchLongerIsRefused) {
   evidence_.first = {{70e3, 400e3}, {62e3, 300e3}, {2e6, 9e6}};
   evidence_.again = {{30e3, 310e3}, {32e3, 290e3}, {5e6, 9e6}};
-  EXPECT_EQ(WhyNot(call_), "") << "30 us more: 6 us of 20, 25 us, and 7 us until 25 MB are in L2";
+  EXPECT_EQ(WhyNot(call_), "") << "30 us more: 6 us of 20, 20 us, and 7 us until 25 MB are in L2";
   for (Spent& spent : evidence_.first) spent.busy_ns += 9e3;
   EXPECT_NE(WhyNot(call_).find("a call on new inputs takes 39 us longer than on the same inputs again"),
             std::string::npos);

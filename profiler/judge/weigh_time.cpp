@@ -27,7 +27,7 @@ constexpr double kChainPart = 0.65;
 // By how much a call on new inputs may take longer: part of a timed call, and the error of both times. The witness
 // reads the GPU's counters every 20 us.
 constexpr double kFirstPart = 0.3;
-constexpr double kFirstBusyNs = 25e3;
+constexpr double kFirstBusyNs = 20e3;
 constexpr double kFirstElapsedNs = 300e3;
 // Between question and first work, and between last work and answer.
 constexpr double kMostIdleNs = 1.5e6;
