@@ -784,8 +784,8 @@ class SkillTest(Door):
 class WalkTest(Door):
     """bench/agent_walk.py: the scripted agent, on recorded measurements and on recorded conversations."""
 
-    def walk(self, *options, code=0):
-        end = subprocess.run([sys.executable, "-B", SOURCE / "bench/agent_walk.py", *options], env=environment(**self.variables), cwd=SOURCE,
+    def walk(self, *options, code=0, **variables):
+        end = subprocess.run([sys.executable, "-B", SOURCE / "bench/agent_walk.py", *options], env=environment(**self.variables, **variables), cwd=SOURCE,
                              capture_output=True, text=True, timeout=LONG, check=False)  # fmt: skip
         self.assertEqual(end.returncode, code, end.stdout + end.stderr)
         return end.stdout + end.stderr
@@ -799,6 +799,18 @@ class WalkTest(Door):
         first = next(line for line in lines if "step" in line)
         self.assertEqual((first["finding"], first["to"], first["kept"]), ("serial-softmax", "wmma", True))
         self.assertEqual(self.walk("--replay", file), said)
+
+    def test_a_second_walk_follows_rules_of_nsight_compute(self):
+        file = self.folder / "walk.jsonl"
+        options = ["--program", PROGRAM, "--root", self.root, "--from-recording", LADDER, "--ncu", SOURCE / "tests/support/fake_ncu.py"]
+        said = self.walk(*options, "--out", file)
+        self.assertRegex(said, r"(?s)Along the findings of fa-profile:.*Along the rules of Nsight Compute:.*cannot be mapped: HighPipeUtilization")
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        steps = [(line["finding"], line["to"]) for line in lines if line.get("walk") == "ncu" and "step" in line]
+        self.assertEqual(steps, [("CPIStall (global)", "wmma"), ("SharedMemoryConflicts (global)", "mma"), ("CPIStall (global)", "hopper")])
+        self.assertEqual(self.walk("--replay", file), said)
+        forbidden = self.walk(*options, "--out", file, FAKE_NCU="fails")
+        self.assertRegex(forbidden, r"Along the rules of Nsight Compute:\nNsight Compute printed no rules of serial_softmax: .*ERR_NVGPUCTRPERM")
 
     def test_the_bundled_conversation_is_followed_again(self):
         file = SOURCE / "tests/data/agent_walk.jsonl"
