@@ -268,13 +268,37 @@ class ReadingTest(Door):
             content, _ = await self.call(client, "lint", {"files": ["tests/data/cubins/lint_sm_90a.cubin"]}, status="bad_news")
             self.assertRegex(content["cure"]["file"], "lint.cu$")
             await self.call(client, "lint", {"files": [cubin], "kernel": "reduce"}, status="ok")
-            for name in ("serial-softmax", "spills", "waves"):
+            for name in ("serial-softmax", "spills", "waves", "short_scoreboard", "latency"):
                 content, _ = await self.call(client, "explain", {"name": name}, status="ok")
                 self.assertIn(name, content["verdict"])
             content, _ = await self.call(client, "explain", {"name": "serial-softmax", "recording": LADDER})
             self.assertIn("In this recording", content["data"]["text"])
             for arguments in ({}, {"base": cubin}, {"replay": "x.json", "candidate": ["y.fap"]}, {"candidate": ["none.fap"]}):
                 await self.call(client, "gate", arguments, error=True)
+
+    @run_async
+    async def test_every_word_of_the_kernel_view_is_explained(self):
+        asked = {}
+        async with connect("--root", SOURCE / "recordings") as client:
+            for name, kernel in (("h100-ladder-full.fap", "^wmma$"), ("h100-hopper.fap", "."), ("pytorch-sdpa.fap", ".")):
+                content, text = await self.call(client, "report", {"recording": name, "view": "kernel", "kernel": kernel})
+                _, _, details = text.partition("\n\n")
+                words = [finding["id"] for finding in content["data"]["entry"]["findings"]]
+                words += [stall["reason"] for stall in content["data"]["stalls"]] + re.findall(r"[a-z]+(?:_[a-z]+)+(?= [\d.]+ %)", text)
+                words += [metric["name"] for metric in content["data"]["metrics"]] + re.findall(r"^  ([^:]+): ", details, re.MULTILINE)
+                words += [content["data"]["entry"]["bound_by"]] if content["data"]["entry"]["bound_by"] else []
+                words += [word for found in re.findall(r"limited by (.*)", details) for word in found.split(" and ")]
+                asked.update(dict.fromkeys(words))
+            self.assertGreater(len(asked), 50)
+            for word in asked:
+                content, _ = await self.call(client, "explain", {"name": word, "recording": "hopper/1-plain.fap"}, status="ok")
+                self.assertGreater(len(content["data"]["text"]), len(word) + 10)
+            content, _ = await self.call(client, "explain", {"name": "MIO_throttle", "recording": "h100-ladder-full.fap"})
+            self.assertEqual((content["data"]["kind"], content["cure"]["finding"]), ("stall reason", "bottleneck-phase"))
+            self.assertIn("wider accesses, ldmatrix", content["cure"]["text"])
+            self.assertEqual(content["numbers"][0]["unit"], "ratio")
+            content, _ = await self.call(client, "explain", {"name": "bottleneck-phase", "recording": "h100-ladder-full.fap"})
+            self.assertNotIn("it depends", content["cure"]["text"])
 
     @run_async
     async def test_without_a_gpu_the_answer_names_what_works(self):
@@ -299,7 +323,7 @@ class ReadingTest(Door):
                 ("report", {"recording": "plain.fap", "view": "all"}, "'all' is not one of"),
                 ("report", {"recording": "plain.fap", "verbose": True}, "Additional properties"),
                 ("explain", {"name": ""}, "''"),
-                ("explain", {"name": "none"}, "no finding or metric has the name"),
+                ("explain", {"name": "none"}, "nothing has the name 'none'"),
                 ("profile_program", {"command": "rm -rf /"}, "is not of type 'array'"),
                 ("verify", {"draws": 0}, "0 is less than the minimum"),
                 ("lint", {}, "nothing to lint"),
