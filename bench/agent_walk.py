@@ -346,11 +346,10 @@ def line_of(step):
 
 
 def markdown_of(step):
-    phase = f" in `{step['phase']}`" if step["phase"] else ""
+    """A row of a table; without spaces around cells, because documents have a budget of words."""
     predicted = f"{step['gain_predicted']:.2f}" if step["gain_predicted"] else "all"
-    result = "refused by `verify`" if step["refused"] else f"{step['gain_measured']:.2f}, {step['seconds_after'] * 1e6:.1f} us"
-    over = f"; passed over: {', '.join(step['passed_over'])}" if step["passed_over"] else ""
-    return f"| {step['step']} | {step['finding']}{phase}{over} | `{step['from']}` to `{step['to']}` | {predicted} | {result} | {'kept' if step['kept'] else 'taken back'} |"
+    measured = "wrong" if step["refused"] else f"{step['gain_measured']:.2f}"
+    return f"|{step['finding']}|`{step['from']}`|`{step['to']}`|{predicted}|{measured}|{'kept' if step['kept'] else 'back'}|"
 
 
 def show(steps, ends, markdown):
@@ -359,8 +358,10 @@ def show(steps, ends, markdown):
         mine = [step for step in steps if step["walk"] == end["walk"]]
         summary = f"{end['gain']:.1f} times as fast: {end['start']} -> {end['end']}, {end['steps']} steps, {end['gpu']}"
         if markdown:
-            print(f"Along the {names[end['walk']]}, {summary}:\n\n| | followed | variant | gain predicted | measured | |\n|---|---|---|---|---|---|")
-            print("\n".join(map(markdown_of, mine)) + f"\n\nLeft at the end: {', '.join(end['left']) or 'nothing'}.\n")
+            print(f"Along the {names[end['walk']]}, {summary}:\n\n|followed|from|to|predicted|measured||\n|---|---|---|---|---|---|")
+            print("\n".join(map(markdown_of, mine)))
+            over = dict.fromkeys(name for step in mine for name in step["passed_over"])
+            print(f"\nNot mapped to a variant: {', '.join(over) or 'nothing'}. Left at the end: {', '.join(end['left']) or 'nothing'}.\n")
             continue
         if len(ends) > 1:
             print(f"Along the {names[end['walk']]}:")
