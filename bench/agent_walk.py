@@ -45,7 +45,7 @@ CURES = {
     "serial-phase": ["wmma_no_rescale", "wmma_conflicts", "wmma"],
     "tensor-absent": ["wmma", "mma"],  # both products on tensor cores
     "bank-conflicts": ["wmma", "mma"],  # padded rows; then scores and probabilities stay in registers
-    "bottleneck-phase": ["wmma_three_loops", "mma", "hopper"],  # less work in the softmax, then work beside it
+    "bottleneck-phase": ["wmma_three_loops", "mma", "mma_late_barrier", "hopper"],  # less work in the softmax, then work beside it
     "tensor-idle": ["mma", "hopper"],
     "uncoalesced": ["mma", "hopper"],  # 16 bytes a thread; then TMA
     "small-grid": ["mma"],  # smaller tiles for small shapes
