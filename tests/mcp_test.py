@@ -7,6 +7,8 @@ where ci/setup.sh put it.
 
 import contextlib
 import http.client
+import importlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -84,6 +86,16 @@ def run_async(test):
 
     run.__name__ = test.__name__
     return run
+
+
+def server_module(name):
+    """A module of the server, as the server loads it beside this Python's packages."""
+    folder = SOURCE / "python/fa_profile/mcp"
+    if "fa_profile_mcp" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("fa_profile_mcp", folder / "__init__.py", submodule_search_locations=[str(folder)])
+        sys.modules["fa_profile_mcp"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["fa_profile_mcp"])
+    return importlib.import_module(f"fa_profile_mcp.{name}")
 
 
 def alive(pid):
@@ -290,9 +302,16 @@ class ReadingTest(Door):
                 words += [word for found in re.findall(r"limited by (.*)", details) for word in found.split(" and ")]
                 asked.update(dict.fromkeys(words))
             self.assertGreater(len(asked), 50)
-            for word in asked:
+            report = subprocess.run([PROGRAM, "report", SOURCE / "recordings/hopper/1-plain.fap", "--format", "json"], capture_output=True, check=True, timeout=LONG)
+            listed = subprocess.run([PROGRAM, "list", "findings"], capture_output=True, text=True, check=True, timeout=LONG)
+            findings = {line.split()[0] for line in listed.stdout.splitlines()}
+            known = server_module("words").vocabulary(json.loads(report.stdout))
+            self.assertEqual([word for word in asked if word not in findings and word.lower() not in known], [])
+            for name, word in known.items():
+                self.assertGreater(len(word.text), 15, name)
+            for word in ("SMs active", "XU pipe", "compute throughput", "mio_throttle", "shared memory", "latency", "phase_barriers", "(unattributed)"):
                 content, _ = await self.call(client, "explain", {"name": word, "recording": "hopper/1-plain.fap"}, status="ok")
-                self.assertGreater(len(content["data"]["text"]), len(word) + 10)
+                self.assertIn(word.lower(), content["data"]["text"].lower())
             content, _ = await self.call(client, "explain", {"name": "MIO_throttle", "recording": "h100-ladder-full.fap"})
             self.assertEqual((content["data"]["kind"], content["cure"]["finding"]), ("stall reason", "bottleneck-phase"))
             self.assertIn("wider accesses, ldmatrix", content["cure"]["text"])
