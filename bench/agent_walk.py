@@ -3,7 +3,7 @@
 
   bench/agent_walk.py --program build/gpu/cli/fa-profile --out walk.jsonl           on a GPU
   bench/agent_walk.py --program ... --from-recording bundled:h100-ladder-full ...   on what was measured before
-  bench/agent_walk.py --replay walk.jsonl                                           what it did, without a GPU
+  bench/agent_walk.py --replay walk.jsonl [--markdown]                              what it did, without a GPU
 
 The policy is deterministic and knows no kernel: it verifies, measures, takes the finding that the answer names, looks it
 up in CURES, which was written before anything was measured, and goes to the first variant there that it has not tried. A
@@ -11,42 +11,75 @@ variant that is wrong or not faster is taken back. The prediction is Amdahl's, f
 is gone, the rest stays. A variant changes more than that, so the gain measured can be larger. It ends when no finding
 leads on.
 
-The file has a line for each call (tool, arguments, answer, text), and one for each step: the finding followed, the gain
-predicted and the gain measured. With --replay the recorded answers take the server's place; calls that differ from the
-recorded ones are an error. --library NAME=FILE.so and --cure FINDING=NAME add prepared variants.
+Variants are the rungs of the ladder and, with --planted DIR (build/gpu/bench/walk), prepared libraries, some wrong and
+some slow. With --ncu PROGRAM a second walk from the same start follows Nsight Compute: at each step the rule with the
+largest estimated speed-up that NCU_RULES maps to a variant. Rules that it does not map are recorded as passed over. Both
+walks have the same variants, measurements and ends; a variant is verified and measured once.
+
+The file has a line for each call (tool, arguments, answer, text) and for each run of Nsight Compute, one for each step
+(what was followed, the gain predicted, the gain measured), and one for the end of each walk. With --replay the recorded
+answers take the server's place; calls that differ from the recorded ones are an error. --library NAME=FILE.so and --cure
+FINDING=NAME add variants.
 """
 
 import argparse
+import asyncio
+import csv
+import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-# Finding: variants that cure it, in the order in which they are tried. Each is a rung of the ladder.
+# Libraries of bench/walk. Each claims to cure what it is listed for below.
+PLANTED = ("wmma_no_rescale", "wmma_conflicts", "wmma_three_loops", "mma_late_barrier")
+RUNGS = ("minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma", "hopper")
+
+# Finding: variants that claim to cure it, in the order in which they are tried.
 CURES = {
-    "serial-softmax": ["wmma"],  # a row is shared by the threads of a warp
-    "serial-phase": ["wmma"],
+    "serial-softmax": ["wmma_no_rescale", "wmma_conflicts", "wmma"],  # a row is shared by the threads of a warp
+    "serial-phase": ["wmma_no_rescale", "wmma_conflicts", "wmma"],
     "tensor-absent": ["wmma", "mma"],  # both products on tensor cores
-    "bank-conflicts": ["mma"],  # scores and probabilities stay in registers
-    "bottleneck-phase": ["mma", "hopper"],  # less work in the softmax, then work beside it
+    "bank-conflicts": ["wmma", "mma"],  # padded rows; then scores and probabilities stay in registers
+    "bottleneck-phase": ["wmma_three_loops", "mma", "mma_late_barrier", "hopper"],  # less work in the softmax, then work beside it
     "tensor-idle": ["mma", "hopper"],
     "uncoalesced": ["mma", "hopper"],  # 16 bytes a thread; then TMA
     "small-grid": ["mma"],  # smaller tiles for small shapes
-    "exp-bound": ["hopper"],  # part of the exponentials on the FMA pipe, the rest beside products
-    "softmax-bound": ["hopper"],
+    "exp-bound": ["mma_late_barrier", "hopper"],  # part of the exponentials on the FMA pipe, the rest beside products
+    "softmax-bound": ["mma_late_barrier", "hopper"],
     "no-overlap": ["hopper"],
     "wait-for-copy": ["mma", "hopper"],  # more stages
 }
 
+# Rule of Nsight Compute, as a regular expression of "NAME: TEXT": the variants of the finding above that says the same.
+# Rules that name no cause that a variant removes (all pipelines are under-utilized, few issue slots) are not mapped.
+NCU_RULES = [
+    (r"ThreadDivergence:", CURES["serial-softmax"]),
+    (r"CPIStall\w*:.*\bbarrier\b", CURES["serial-softmax"]),  # the others wait for those who compute
+    (r"(SharedMemoryConflicts|UncoalescedSharedAccess):", CURES["bank-conflicts"]),
+    (r"CPIStall\w*:.*(MIO|short scoreboard)", CURES["bottleneck-phase"]),
+    (r"CPIStall\w*:.*(L1TEX|long scoreboard)", CURES["wait-for-copy"]),
+    (r"CPIStall\w*:.*(fixed latency|math pipe)", CURES["bottleneck-phase"]),
+    (r"(UncoalescedGlobalAccess|MemoryCacheAccessPattern):", CURES["uncoalesced"]),
+    (r"\w*Occupancy:.*shared memory", ["mma", "hopper"]),  # scores and probabilities need none
+    (r"(LaunchConfiguration|SmallGrid|WorkloadImbalance|TailEffect)\w*:", CURES["small-grid"]),
+    (r"(SOLFPRoofline|FPInstructions)\w*:.*tensor", CURES["tensor-absent"]),
+    (r"HighPipeUtilization:.*XU", CURES["exp-bound"]),
+]
+
 
 class Recorder:
-    """Calls tools, and keeps the conversation."""
+    """Calls tools and Nsight Compute, and keeps the conversation."""
 
-    def __init__(self, client):
+    def __init__(self, client, given=None, folders=()):
+        """`given`: the options of this script. `folders`: of the libraries."""
         self._client = client
+        self._given = given
+        self._folders = folders
         self.lines = []
 
     async def call(self, tool, arguments):
@@ -55,82 +88,189 @@ class Recorder:
         self.lines.append(line)
         return line
 
+    async def rules(self, name, shape, library):
+        once = self._given.once or pathlib.Path(self._given.program).resolve().parents[1] / "bench/fa_ladder_once"
+        kernel = ["--rungs", name]
+        if library:
+            file = next(folder / library for folder in self._folders if (folder / library).is_file())
+            kernel = ["--kernel-lib", file, "--program", self._given.program]
+        command = [self._given.ncu, "--clock-control", "none", "--profile-from-start", "off", "--set", "full", "--page", "details", "--csv",
+                   once, *kernel, "--shapes", shape]  # fmt: skip
+        end = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        rules = rules_of(end.stdout) if end.returncode == 0 else None
+        problem = None if rules is not None else (end.stderr + end.stdout)[-2000:]
+        line = {"ncu": name, "shape": shape, "library": library, "rules": rules, "problem": problem}
+        self.lines.append(line)
+        return line
+
 
 class Replay:
     """Answers as they were recorded. Raises SystemExit when the policy asks for something else."""
 
     def __init__(self, lines):
-        self._recorded = [line for line in lines if "call" in line]
+        self._recorded = [line for line in lines if "call" in line or "ncu" in line]
         self.lines = []
 
-    async def call(self, tool, arguments):
-        if len(self.lines) == len(self._recorded):
-            sys.exit(f"the conversation has ended, and the policy calls {tool} {json.dumps(arguments)}")
+    def _next(self, asked):
+        if self.ended():
+            sys.exit(f"the conversation has ended, and the policy asks for {json.dumps(asked)}")
         line = self._recorded[len(self.lines)]
-        if (line["call"], line["arguments"]) != (tool, arguments):
-            sys.exit(f"the policy calls {tool} {json.dumps(arguments)}; recorded: {line['call']} {json.dumps(line['arguments'])}")
+        recorded = {name: line.get(name) for name in asked}
+        if recorded != asked:
+            sys.exit(f"the policy asks for {json.dumps(asked)}; recorded: {json.dumps(recorded)}")
         self.lines.append(line)
         return line
+
+    async def call(self, tool, arguments):
+        return self._next({"call": tool, "arguments": arguments})
+
+    async def rules(self, name, shape, library):
+        return self._next({"ncu": name, "shape": shape, "library": library})
 
     def ended(self):
         return len(self.lines) == len(self._recorded)
 
 
-class Walk:
-    """The policy. `setting`: start, shape, from_recording, libraries and cures, as they are in the conversation's first line."""
+def rules_of(text):
+    """Rules with an estimated speed-up in what `ncu --page details --csv` prints, the largest first. None without the
+    table of rules."""
+    start = re.search(r'^"ID",.*"Rule Name".*"Estimated Speedup"', text, re.MULTILINE)
+    if start is None:
+        return None
+    rules = []
+    for row in csv.DictReader(io.StringIO(text[start.start() :])):
+        try:
+            speedup = float((row.get("Estimated Speedup") or "").replace(",", ""))
+        except ValueError:
+            continue
+        words = re.sub(r"\s+", " ", row["Rule Description"])
+        rules.append({"rule": row["Rule Name"], "type": row["Estimated Speedup Type"], "speedup_pct": speedup, "text": words[:600]})
+    return sorted(rules, key=lambda rule: -rule["speedup_pct"])
+
+
+class Variants:
+    """The kernels to choose among. Each is verified and measured once, whichever walk asks first."""
 
     def __init__(self, talk, setting):
-        self._talk = talk
-        self._setting = setting
-        self.steps = []
+        self.talk = talk
+        self.setting = setting
+        self.refused = {}  # name: why it was not measured
+        self._measured = {}
 
-    async def run(self):
-        here = await self._measure(self._setting["start"])
-        if here is None:
-            sys.exit(f"{self._setting['start']} cannot be measured: {self._talk.lines[-1]['text']}")
-        first, tried = here, {self._setting["start"]}
-        while (move := self._next(here, tried)) is not None:
-            finding, name = move
-            tried.add(name)
-            predicted = here["seconds"] * (1 - finding["weight"])
-            there = await self._measure(name)
-            kept = there is not None and there["high"] < here["low"]  # the samples' intervals do not meet
-            self.steps.append({
-                "step": len(self.steps) + 1, "from": here["name"], "finding": finding["id"], "phase": finding["phase"],
-                "weight": finding["weight"], "to": name, "gpu": here["gpu"],
-                "seconds_before": here["seconds"], "seconds_predicted": predicted, "seconds_after": there and there["seconds"],
-                "gain_predicted": here["seconds"] / predicted if predicted > 0 else None,
-                "gain_measured": there and here["seconds"] / there["seconds"], "kept": kept,
-            })  # fmt: skip
-            if kept:
-                here = there
-        return {"end": here["name"], "start": first["name"], "gpu": here["gpu"], "gain": first["seconds"] / here["seconds"], "steps": len(self.steps)}
+    async def measured(self, name):
+        """What a variant takes, and its findings. None: it is wrong, or was not measured."""
+        if name not in self._measured:
+            self._measured[name] = await self._measure(name)
+        return self._measured[name]
 
-    def _next(self, here, tried):
-        """The first finding that leads to an untried variant: those that another one explains come last."""
-        for finding in sorted(here["findings"], key=lambda one: one["explained_by"] is not None):
-            for name in self._setting["cures"].get(finding["id"], []):
-                if name not in tried:
-                    return finding, name
-        return None
+    def library(self, name):
+        return self.setting["libraries"].get(name)
+
+    def shape_of(self, name):
+        """Libraries name the parameters of their shape."""
+        if not self.library(name):
+            return self.setting["shape"]
+        names = ("batch", "heads", "seqlen", "head_dim")
+        return ",".join(f"{one}={value}" for one, value in zip(names, self.setting["shape"].split(","), strict=True))
 
     async def _measure(self, name):
-        """What a variant takes, and its findings. None: it is wrong, or was not measured."""
-        library = self._setting["libraries"].get(name)
+        library, draws = self.library(name), {}
         arguments = {"kernel_lib": library} if library else {"kernel": f"^{name}$"}
-        arguments["shape"] = self._setting["shape"]
-        if self._setting["from_recording"]:
-            line = await self._talk.call("report", {"recording": self._setting["from_recording"], **arguments})
+        if library:
+            draws = {"draws": 1}  # the library's reference runs on the CPU, and measuring judges again
+        arguments["shape"] = self.shape_of(name)
+        if self.setting["from_recording"]:
+            line = await self.talk.call("report", {"recording": self.setting["from_recording"], **arguments})
         else:
-            verified = await self._talk.call("verify", arguments)
+            verified = await self.talk.call("verify", {**arguments, **draws})
             if verified["error"] or verified["answer"]["status"] != "ok":
-                return None
-            line = await self._talk.call("measure", {**arguments, "ncu_set": "full"})
+                return self._refuse(name, verified)
+            line = await self.talk.call("measure", {**arguments, "ncu_set": "full"})
         if line["error"] or line["answer"]["status"] == "bad_news":
-            return None
+            return self._refuse(name, line)
         answer, duration = line["answer"], line["answer"]["numbers"][0]
         entry = answer["data"]["entries"][0]
         return {"name": name, "seconds": duration["value"], "low": duration["low"], "high": duration["high"], "gpu": duration["gpu"], "findings": entry["findings"]}
+
+    def _refuse(self, name, line):
+        self.refused[name] = line["text"].split("\n", 1)[0]
+
+
+class Findings:
+    """Follows the findings of fa-profile: those that another one explains come last."""
+
+    walk = "findings"
+    problem = None  # why there is no advice
+
+    def __init__(self, variants):
+        self._cures = variants.setting["cures"]
+
+    async def advice(self, here):
+        findings = sorted(here["findings"], key=lambda one: one["explained_by"] is not None)
+        return [{"finding": one["id"], "phase": one["phase"], "weight": one["weight"], "variants": self._cures.get(one["id"], [])} for one in findings]
+
+
+class NcuRules:
+    """Follows the rules of Nsight Compute, the largest estimated speed-up first."""
+
+    walk = "ncu"
+    problem = None
+
+    def __init__(self, variants):
+        self._variants = variants
+
+    async def advice(self, here):
+        name = here["name"]
+        line = await self._variants.talk.rules(name, self._variants.shape_of(name), self._variants.library(name))
+        self.problem = line["problem"] and f"Nsight Compute printed no rules of {name}: {line['problem']}"
+        return [{"finding": f"{rule['rule']} ({rule['type']})", "phase": None, "weight": min(rule["speedup_pct"] / 100, 1.0), "variants": self._mapped(rule)}
+                for rule in line["rules"] or []]  # fmt: skip
+
+    def _mapped(self, rule):
+        words = f"{rule['rule']}: {rule['text']}"
+        return next((names for pattern, names in self._variants.setting["ncu_rules"] if re.match(pattern, words)), [])
+
+
+async def walk_along(variants, policy):
+    """Steps, and the end, of one walk."""
+    start = variants.setting["start"]
+    here = first = await variants.measured(start)
+    if here is None:
+        sys.exit(f"{start} cannot be measured: {variants.refused[start]}")
+    steps, tried = [], {start}
+    while True:
+        advice = await policy.advice(here)
+        moves = [(one, name) for one in advice for name in one["variants"] if name not in tried]
+        if not moves:
+            break
+        followed, name = moves[0]
+        tried.add(name)
+        predicted = here["seconds"] * (1 - followed["weight"])
+        there = await variants.measured(name)
+        kept = there is not None and there["high"] < here["low"]  # the samples' intervals do not meet
+        steps.append({
+            "walk": policy.walk, "step": len(steps) + 1, "from": here["name"],
+            **{part: followed[part] for part in ("finding", "phase", "weight")}, "to": name, "gpu": here["gpu"],
+            "passed_over": [one["finding"] for one in advice[: advice.index(followed)] if not one["variants"]],  # cannot be mapped
+            "seconds_before": here["seconds"], "seconds_predicted": predicted, "seconds_after": there and there["seconds"],
+            "gain_predicted": here["seconds"] / predicted if predicted > 0 else None,
+            "gain_measured": there and here["seconds"] / there["seconds"], "kept": kept, "refused": variants.refused.get(name),
+        })  # fmt: skip
+        if kept:
+            here = there
+    end = {"walk": policy.walk, "end": here["name"], "start": start, "gpu": here["gpu"], "gain": first["seconds"] / here["seconds"], "steps": len(steps),
+           "left": [one["finding"] for one in advice], "problem": policy.problem}  # fmt: skip
+    return steps, end
+
+
+async def walk_all(talk, setting):
+    """Steps of all walks, and the end of each; that along findings is the last."""
+    variants = Variants(talk, setting)
+    steps, end = await walk_along(variants, Findings(variants))
+    if not setting.get("ncu_rules"):
+        return steps, [end]
+    ncu_steps, ncu_end = await walk_along(variants, NcuRules(variants))
+    return [*steps, *ncu_steps], [ncu_end, end]
 
 
 def packages():
@@ -143,21 +283,20 @@ async def walk_live(given, setting):
     from mcp import Client, StdioServerParameters
 
     variables = {**os.environ, "FA_PROFILE_MCP_PACKAGES": packages(), "FA_PROFILE_MCP_PYTHON": sys.executable}
-    server = StdioServerParameters(command=given.program, args=["mcp", "--root", given.root], env=variables)
-    async with Client(server) as client:
-        talk = Recorder(client)
-        walk = Walk(talk, setting)
-        end = await walk.run()
-    return talk.lines, walk.steps, end
+    folders = list(dict.fromkeys(file.parent for file in libraries(given).values()))
+    roots = [word for folder in (given.root, *folders) for word in ("--root", str(folder))]
+    async with Client(StdioServerParameters(command=given.program, args=["mcp", *roots], env=variables)) as client:
+        talk = Recorder(client, given, folders)
+        steps, ends = await walk_all(talk, setting)
+    return talk.lines, steps, ends
 
 
 async def walk_again(lines):
     talk = Replay(lines)
-    walk = Walk(talk, lines[0]["setting"])
-    end = await walk.run()
+    steps, ends = await walk_all(talk, lines[0]["setting"])
     if not talk.ended():
         sys.exit("the conversation goes on where the policy ends")
-    return talk.lines, walk.steps, end
+    return talk.lines, steps, ends
 
 
 def pairs(texts, what):
@@ -167,6 +306,70 @@ def pairs(texts, what):
     return split
 
 
+def libraries(given):
+    """The file of each variant that is a library."""
+    files = {name: given.planted.resolve() / f"{name}.so" for name in PLANTED} if given.planted else {}
+    files.update((name, pathlib.Path(file).resolve()) for name, file in pairs(given.library, "--library NAME=FILE.so"))
+    for file in files.values():
+        if not file.is_file():
+            sys.exit(f"{file} was not found: build it (those of bench/walk are targets walk_NAME), or leave it out")
+    return files
+
+
+def setting_of(given):
+    """What the walks depend on; the first line of the conversation. Advice names only variants that are there."""
+    files = libraries(given)
+    cures = {finding: list(names) for finding, names in CURES.items()}
+    for finding, name in reversed(pairs(given.cure, "--cure FINDING=NAME")):
+        cures.setdefault(finding, []).insert(0, name)
+
+    def there(names):
+        return [name for name in names if name in RUNGS or name in files]
+
+    return {
+        "start": given.start, "shape": given.shape, "from_recording": given.from_recording,
+        "libraries": {name: file.name for name, file in files.items()},  # below a root of the server
+        "cures": {finding: there(names) for finding, names in cures.items()},
+        "ncu_rules": [[pattern, there(names)] for pattern, names in NCU_RULES] if given.ncu else None,
+    }  # fmt: skip
+
+
+def line_of(step):
+    if step["refused"]:
+        after = f"not measured: {step['refused']}"
+    else:
+        after = f"{step['seconds_after'] * 1e6:.1f} us, {step['gain_measured']:.2f} times as fast"
+    predicted = f"{step['gain_predicted']:.2f} times" if step["gain_predicted"] else "all of it"
+    over = f" (cannot be mapped: {', '.join(step['passed_over'])})" if step["passed_over"] else ""
+    return (f"{step['from']}: {step['finding']} ({step['weight']:.2f} of the time), so {step['to']}{over}: predicted {predicted} by it alone; "
+            f"measured {after}{'' if step['kept'] else '; taken back'}")  # fmt: skip
+
+
+def markdown_of(step):
+    """A row of a table; without spaces around cells, because documents have a budget of words."""
+    predicted = f"{step['gain_predicted']:.2f}" if step["gain_predicted"] else "all"
+    measured = "wrong" if step["refused"] else f"{step['gain_measured']:.2f}"
+    return f"|{step['finding']}|`{step['from']}`|`{step['to']}`|{predicted}|{measured}|{'kept' if step['kept'] else 'back'}|"
+
+
+def show(steps, ends, markdown):
+    names = {"findings": "findings of fa-profile", "ncu": "rules of Nsight Compute"}
+    for end in reversed(ends):
+        mine = [step for step in steps if step["walk"] == end["walk"]]
+        summary = f"{end['gain']:.1f} times as fast: {end['start']} -> {end['end']}, {end['steps']} steps, {end['gpu']}"
+        if markdown:
+            print(f"Along the {names[end['walk']]}, {summary}:\n\n|followed|from|to|predicted|measured||\n|---|---|---|---|---|---|")
+            print("\n".join(map(markdown_of, mine)))
+            over = dict.fromkeys(name for step in mine for name in step["passed_over"])
+            print(f"\nNot mapped to a variant: {', '.join(over) or 'nothing'}. Left at the end: {', '.join(end['left']) or 'nothing'}.\n")
+            continue
+        if len(ends) > 1:
+            print(f"Along the {names[end['walk']]}:")
+        for step in mine:
+            print(line_of(step))
+        print(*([" ".join(end["problem"].split())] if end["problem"] else []), summary, sep="\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", help="fa-profile")
@@ -174,35 +377,35 @@ def main():
     parser.add_argument("--start", default="serial_softmax")
     parser.add_argument("--shape", default="4,16,1024,64")
     parser.add_argument("--from-recording", help="report this recording instead of verifying and measuring")
+    parser.add_argument("--planted", type=pathlib.Path, metavar="DIR", help="folder of the libraries of bench/walk")
+    parser.add_argument("--ncu", metavar="PROGRAM", help="Nsight Compute: a second walk follows its rules")
+    parser.add_argument("--once", type=pathlib.Path, metavar="PROGRAM", help="fa_ladder_once, for --ncu; default: that of the build")
     parser.add_argument("--library", action="append", default=[], metavar="NAME=FILE.so")
     parser.add_argument("--cure", action="append", default=[], metavar="FINDING=NAME", help="tried before those of CURES")
     parser.add_argument("--out", type=pathlib.Path, help="conversation to write")
     parser.add_argument("--replay", type=pathlib.Path, help="conversation to follow again")
+    parser.add_argument("--markdown", action="store_true", help="print the steps as tables for docs/evidence/agents.md")
     given = parser.parse_args()
-    cures = {finding: list(names) for finding, names in CURES.items()}
-    for finding, name in reversed(pairs(given.cure, "--cure FINDING=NAME")):
-        cures.setdefault(finding, []).insert(0, name)
-    setting = {"start": given.start, "shape": given.shape, "from_recording": given.from_recording,
-               "libraries": dict(pairs(given.library, "--library NAME=FILE.so")), "cures": cures}  # fmt: skip
     if bool(given.replay) == bool(given.program):
         sys.exit("give --program or --replay")
-    sys.path.insert(0, packages())
-    import anyio
-
     if given.replay:
         lines = [json.loads(line) for line in given.replay.read_text(encoding="utf-8").splitlines()]
-        calls, steps, end = anyio.run(walk_again, lines)
-        if steps != [line for line in lines if "step" in line] or end != lines[-1]:
+        setting = lines[0]["setting"]
+        calls, steps, ends = asyncio.run(walk_again(lines))
+        if not given.out and [*steps, *ends] != [line for line in lines if "step" in line or "end" in line]:
             sys.exit("the steps differ from the recorded ones")
     else:
-        calls, steps, end = anyio.run(walk_live, given, setting)
-        if given.out:
-            given.out.write_text("".join(json.dumps(line) + "\n" for line in [{"setting": setting}, *calls, *steps, end]), encoding="utf-8")
-    for step in steps:
-        after = f"{step['seconds_after'] * 1e6:.1f} us, {step['gain_measured']:.2f} times as fast" if step["seconds_after"] else "not measured"
-        print(f"{step['from']}: {step['finding']} ({step['weight']:.2f} of the time), so {step['to']}: predicted {step['gain_predicted']:.2f}"
-              f" times by it alone; measured {after}{'' if step['kept'] else '; taken back'}")  # fmt: skip
-    print(f"{end['gain']:.1f} times as fast: {end['start']} -> {end['end']}, {end['steps']} steps, {end['gpu']}")
+        setting = setting_of(given)
+        sys.path.insert(0, packages())
+        import anyio
+
+        calls, steps, ends = anyio.run(walk_live, given, setting)
+    if given.out:
+        text = "".join(json.dumps(line) + "\n" for line in [{"setting": setting}, *calls, *steps, *ends])
+        for folder in () if given.replay else {*(file.parent for file in libraries(given).values()), pathlib.Path(given.root).resolve(), ROOT}:
+            text = text.replace(f"{folder}/", "")  # the conversation is the same wherever it was held
+        given.out.write_text(text, encoding="utf-8")
+    show(steps, ends, given.markdown)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 // Launches each rung once per shape, and nothing else. Run it under another profiler to compare its values with ours.
 //
 //   fa_ladder_once [--shapes B,H,S,D;...] [--causal] [--repeat N] [--rungs a,b]
+//   fa_ladder_once --kernel-lib FILE.so --program FA_PROFILE [--shapes NAME=VALUE,...;...] [--repeat N]
+//
+// The second form launches a library's kernel; FA_PROFILE is the program that describes the library.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 #include <vector>
 
 #include "fa_profile/error.h"
+#include "fa_profile/library_child.h"
 #include "rungs.h"
 
 // Declared as in cuda_profiler_api.h, which the packages of ci/setup.sh lack.
@@ -25,8 +29,10 @@ namespace {
 constexpr std::uint64_t kSeed = 1;
 
 struct Options {
-  std::vector<AttentionShape> shapes;
+  std::vector<Shape> shapes;
   std::vector<std::string> rungs;  // empty: all
+  std::string library;             // instead of rungs
+  std::string program;
   int repeat = 1;
 };
 
@@ -57,15 +63,22 @@ Options Parse(const std::vector<std::string>& arguments) {
       causal = true;
       continue;
     }
-    if (name != "--shapes" && name != "--rungs" && name != "--repeat") {
-      throw Error("unknown argument '" + name + "'", "the arguments are --shapes, --causal, --repeat and --rungs");
+    if (name != "--shapes" && name != "--rungs" && name != "--repeat" && name != "--kernel-lib" &&
+        name != "--program") {
+      throw Error("unknown argument '" + name + "'",
+                  "the arguments are --shapes, --causal, --repeat, --rungs, --kernel-lib and --program");
     }
     if (++i == arguments.size()) throw Error(name + " needs a value");
     if (name == "--shapes") shapes = arguments[i];
     if (name == "--rungs") options.rungs = Split(arguments[i], ',');
     if (name == "--repeat") options.repeat = ParseCount(arguments[i]);
+    if (name == "--kernel-lib") options.library = arguments[i];
+    if (name == "--program") options.program = arguments[i];
   }
-  for (const std::string& shape : Split(shapes, ';')) options.shapes.push_back(AttentionShape::Parse(shape, causal));
+  if (options.library.empty() != options.program.empty() || (!options.library.empty() && !options.rungs.empty())) {
+    throw Error("a library needs --kernel-lib and --program, and no --rungs");
+  }
+  for (const std::string& shape : Split(shapes, ';')) options.shapes.push_back(Shape::Parse(shape, causal));
   return options;
 }
 
@@ -78,8 +91,14 @@ std::vector<const Kernel*> Select(const std::vector<std::string>& ids) {
 
 void Run(const std::vector<std::string>& arguments) {
   const Options options = Parse(arguments);
-  for (const AttentionShape& shape : options.shapes) {
-    for (const Kernel* kernel : Select(options.rungs)) {
+  std::unique_ptr<Kernel> library;
+  if (!options.library.empty()) {
+    library = LibraryKernel(options.library, AskForIdentity(options.library, {}, {}, options.program));
+  }
+  const std::vector<const Kernel*> kernels =
+      library == nullptr ? Select(options.rungs) : std::vector<const Kernel*>{library.get()};
+  for (const Shape& shape : options.shapes) {
+    for (const Kernel* kernel : kernels) {
       const std::unique_ptr<Workload> workload = kernel->MakeWorkload(shape, kSeed);
       // Other kernels make the inputs: `ncu --profile-from-start off` only measures between these two calls.
       (void)cudaProfilerStart();

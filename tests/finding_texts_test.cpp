@@ -67,7 +67,7 @@ TEST(FindingTextsTest, LinesOfAParagraphAreJoinedAndThresholdsFilledIn) {
 
 TEST(FindingTextsTest, TheBottleneckHasACureForEachStallReason) {
   const auto cures = ReadFindingText("bottleneck-phase").cure_of_stall;
-  EXPECT_EQ(cures.size(), 14U);
+  EXPECT_EQ(cures.size(), 16U);
   EXPECT_EQ(
       cures.at("short_scoreboard"),
       "it waits for shared memory or special functions: fewer and wider accesses, more independent work in between");

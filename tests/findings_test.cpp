@@ -321,6 +321,26 @@ TEST(FindingsTest, AHealthyKernelGetsOnlyItsLongestPhase) {
   EXPECT_NE(findings[0].cure.find("more independent work"), std::string::npos);
 }
 
+TEST(FindingsTest, TheCureOfAPhaseWithoutSharedMemoryDoesNotNameIt) {
+  const auto cure = [](const char* reason, std::optional<double> wavefronts) {
+    return Found([&](ProfileEntry& entry) {
+             for (PhaseEntry& phase : entry.phases->phases) {
+               if (phase.name != "qk") continue;
+               phase.stalls = {{reason, 0.9}};
+               phase.metrics.erase("phase_shared_wavefronts");
+               if (wavefronts) phase.metrics["phase_shared_wavefronts"] = *wavefronts;
+             }
+           })[0]
+        .cure;
+  };
+  for (const char* reason : {"short_scoreboard", "mio_throttle"}) {
+    EXPECT_TRUE(cure(reason, 1e6).find("shared") != std::string::npos) << cure(reason, 1e6);
+    EXPECT_EQ(cure(reason, std::nullopt), cure(reason, 1e6)) << "not counted";
+    EXPECT_NE(cure(reason, 0.0).find("constants"), std::string::npos) << cure(reason, 0.0);
+  }
+  EXPECT_EQ(cure("wait", 0.0), cure("wait", 1e6));
+}
+
 TEST(FindingsTest, SerialSoftmaxComesAfterTheBottleneckWithItsNumbers) {
   const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
     Set(entry, "softmax",

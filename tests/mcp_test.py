@@ -7,6 +7,8 @@ where ci/setup.sh put it.
 
 import contextlib
 import http.client
+import importlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -84,6 +86,16 @@ def run_async(test):
 
     run.__name__ = test.__name__
     return run
+
+
+def server_module(name):
+    """A module of the server, as the server loads it beside this Python's packages."""
+    folder = SOURCE / "python/fa_profile/mcp"
+    if "fa_profile_mcp" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("fa_profile_mcp", folder / "__init__.py", submodule_search_locations=[str(folder)])
+        sys.modules["fa_profile_mcp"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["fa_profile_mcp"])
+    return importlib.import_module(f"fa_profile_mcp.{name}")
 
 
 def alive(pid):
@@ -268,13 +280,44 @@ class ReadingTest(Door):
             content, _ = await self.call(client, "lint", {"files": ["tests/data/cubins/lint_sm_90a.cubin"]}, status="bad_news")
             self.assertRegex(content["cure"]["file"], "lint.cu$")
             await self.call(client, "lint", {"files": [cubin], "kernel": "reduce"}, status="ok")
-            for name in ("serial-softmax", "spills", "waves"):
+            for name in ("serial-softmax", "spills", "waves", "short_scoreboard", "latency"):
                 content, _ = await self.call(client, "explain", {"name": name}, status="ok")
                 self.assertIn(name, content["verdict"])
             content, _ = await self.call(client, "explain", {"name": "serial-softmax", "recording": LADDER})
             self.assertIn("In this recording", content["data"]["text"])
             for arguments in ({}, {"base": cubin}, {"replay": "x.json", "candidate": ["y.fap"]}, {"candidate": ["none.fap"]}):
                 await self.call(client, "gate", arguments, error=True)
+
+    @run_async
+    async def test_every_word_of_the_kernel_view_is_explained(self):
+        asked = {}
+        async with connect("--root", SOURCE / "recordings") as client:
+            for name, kernel in (("h100-ladder-full.fap", "^wmma$"), ("h100-hopper.fap", "."), ("pytorch-sdpa.fap", ".")):
+                content, text = await self.call(client, "report", {"recording": name, "view": "kernel", "kernel": kernel})
+                _, _, details = text.partition("\n\n")
+                words = [finding["id"] for finding in content["data"]["entry"]["findings"]]
+                words += [stall["reason"] for stall in content["data"]["stalls"]] + re.findall(r"[a-z]+(?:_[a-z]+)+(?= [\d.]+ %)", text)
+                words += [metric["name"] for metric in content["data"]["metrics"]] + re.findall(r"^  ([^:]+): ", details, re.MULTILINE)
+                words += [content["data"]["entry"]["bound_by"]] if content["data"]["entry"]["bound_by"] else []
+                words += [word for found in re.findall(r"limited by (.*)", details) for word in found.split(" and ")]
+                asked.update(dict.fromkeys(words))
+            self.assertGreater(len(asked), 50)
+            report = subprocess.run([PROGRAM, "report", SOURCE / "recordings/hopper/1-plain.fap", "--format", "json"], capture_output=True, check=True, timeout=LONG)
+            listed = subprocess.run([PROGRAM, "list", "findings"], capture_output=True, text=True, check=True, timeout=LONG)
+            findings = {line.split()[0] for line in listed.stdout.splitlines()}
+            known = server_module("words").vocabulary(json.loads(report.stdout))
+            self.assertEqual([word for word in asked if word not in findings and word.lower() not in known], [])
+            for name, word in known.items():
+                self.assertGreater(len(word.text), 15, name)
+            for word in ("SMs active", "XU pipe", "compute throughput", "mio_throttle", "shared memory", "latency", "phase_barriers", "(unattributed)"):
+                content, _ = await self.call(client, "explain", {"name": word, "recording": "hopper/1-plain.fap"}, status="ok")
+                self.assertIn(word.lower(), content["data"]["text"].lower())
+            content, _ = await self.call(client, "explain", {"name": "MIO_throttle", "recording": "h100-ladder-full.fap"})
+            self.assertEqual((content["data"]["kind"], content["cure"]["finding"]), ("stall reason", "bottleneck-phase"))
+            self.assertIn("wider accesses, ldmatrix", content["cure"]["text"])
+            self.assertEqual(content["numbers"][0]["unit"], "ratio")
+            content, _ = await self.call(client, "explain", {"name": "bottleneck-phase", "recording": "h100-ladder-full.fap"})
+            self.assertNotIn("it depends", content["cure"]["text"])
 
     @run_async
     async def test_without_a_gpu_the_answer_names_what_works(self):
@@ -299,7 +342,7 @@ class ReadingTest(Door):
                 ("report", {"recording": "plain.fap", "view": "all"}, "'all' is not one of"),
                 ("report", {"recording": "plain.fap", "verbose": True}, "Additional properties"),
                 ("explain", {"name": ""}, "''"),
-                ("explain", {"name": "none"}, "no finding or metric has the name"),
+                ("explain", {"name": "none"}, "nothing has the name 'none'"),
                 ("profile_program", {"command": "rm -rf /"}, "is not of type 'array'"),
                 ("verify", {"draws": 0}, "0 is less than the minimum"),
                 ("lint", {}, "nothing to lint"),
@@ -784,8 +827,8 @@ class SkillTest(Door):
 class WalkTest(Door):
     """bench/agent_walk.py: the scripted agent, on recorded measurements and on recorded conversations."""
 
-    def walk(self, *options, code=0):
-        end = subprocess.run([sys.executable, "-B", SOURCE / "bench/agent_walk.py", *options], env=environment(**self.variables), cwd=SOURCE,
+    def walk(self, *options, code=0, **variables):
+        end = subprocess.run([sys.executable, "-B", SOURCE / "bench/agent_walk.py", *options], env=environment(**self.variables, **variables), cwd=SOURCE,
                              capture_output=True, text=True, timeout=LONG, check=False)  # fmt: skip
         self.assertEqual(end.returncode, code, end.stdout + end.stderr)
         return end.stdout + end.stderr
@@ -799,6 +842,18 @@ class WalkTest(Door):
         first = next(line for line in lines if "step" in line)
         self.assertEqual((first["finding"], first["to"], first["kept"]), ("serial-softmax", "wmma", True))
         self.assertEqual(self.walk("--replay", file), said)
+
+    def test_a_second_walk_follows_rules_of_nsight_compute(self):
+        file = self.folder / "walk.jsonl"
+        options = ["--program", PROGRAM, "--root", self.root, "--from-recording", LADDER, "--ncu", SOURCE / "tests/support/fake_ncu.py"]
+        said = self.walk(*options, "--out", file)
+        self.assertRegex(said, r"(?s)Along the findings of fa-profile:.*Along the rules of Nsight Compute:.*cannot be mapped: HighPipeUtilization")
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        steps = [(line["finding"], line["to"]) for line in lines if line.get("walk") == "ncu" and "step" in line]
+        self.assertEqual(steps, [("CPIStall (global)", "wmma"), ("SharedMemoryConflicts (global)", "mma"), ("CPIStall (global)", "hopper")])
+        self.assertEqual(self.walk("--replay", file), said)
+        forbidden = self.walk(*options, "--out", file, FAKE_NCU="fails")
+        self.assertRegex(forbidden, r"Along the rules of Nsight Compute:\nNsight Compute printed no rules of serial_softmax: .*ERR_NVGPUCTRPERM")
 
     def test_the_bundled_conversation_is_followed_again(self):
         file = SOURCE / "tests/data/agent_walk.jsonl"

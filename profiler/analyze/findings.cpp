@@ -61,10 +61,13 @@ bool SomePipeIsBusy(const Metrics& metrics) {
   return std::ranges::any_of(kPipes, [&](const char* id) { return AtLeast(metrics, id, kBusyPipe); });
 }
 
-/// What helps against a stall reason.
-std::string CureOfStall(const std::string& reason) {
+/// What helps against a stall reason in this phase. Two reasons are of shared memory and of other units: where accesses
+/// were counted and there were none, it is the other units.
+std::string CureOfStall(const std::string& reason, const PhaseEntry& phase) {
   const std::map<std::string, std::string>& cures = RequireFinding("bottleneck-phase").cure_of_stall;
-  const auto found = cures.find(reason);
+  const bool none = Find(phase.metrics, "phase_shared_wavefronts") == 0.0;
+  const auto without = none ? cures.find(reason + ", no shared memory") : cures.end();
+  const auto found = without != cures.end() ? without : cures.find(reason);
   return found == cures.end() ? cures.at("other") : found->second;
 }
 
@@ -92,7 +95,7 @@ void BottleneckPhase(const Subject& subject, Findings& findings) {
   }
   finding.cure = top->name == kUnattributed
                      ? "this code belongs to no known phase: build with -lineinfo, or name its phases (--phase-map)"
-                     : CureOfStall(stalls.empty() ? "other" : stalls[0].reason);
+                     : CureOfStall(stalls.empty() ? "other" : stalls[0].reason, *top);
   findings.push_back(std::move(finding));
 }
 

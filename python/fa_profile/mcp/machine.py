@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from . import reports
+from . import reports, words
 from .answers import Answer, Call, Cure, Json, Number, amount
 from .errors import ToolError
 from .work import BUNDLED, Work, bundled_recordings
@@ -131,8 +131,8 @@ async def lint(work: Work, arguments: Json) -> Answer:
 
 
 async def explain(work: Work, arguments: Json) -> Answer:
-    """A finding of report or lint, or a metric."""
-    name = arguments["name"]
+    """A finding of report or lint, a metric, a stall reason, or a word of the views."""
+    name = arguments["name"].strip()
     recording = arguments.get("recording")
     lint_ids: list[str] = []
     report_ids: list[str] = []
@@ -142,20 +142,43 @@ async def explain(work: Work, arguments: Json) -> Answer:
             (lint_ids if found[2] == "lint" else report_ids).append(found[1])
     if name in lint_ids or name in report_ids:
         return await _explain_finding(work, name, name in lint_ids, recording)
-    metrics = [row for row in await metric_rows(work) if row["metric"] == name]
-    if not metrics:
+    reading = await reports.read(work, recording or BUNDLED + _LADDER, {})
+    word = words.vocabulary(reading.report).get(name.lower())
+    if word is None:
         near = ", ".join([*report_ids, *lint_ids])
-        raise ToolError(f"no finding or metric has the name '{name}'", f"the findings are {near}; for metrics read fa-profile://metrics")
-    row = metrics[0]
-    answer = Answer(f"{name}: {row['help']} Unit: {row['unit']}.")
-    answer.data = {"name": name, "kind": "metric", "text": f"{row['metric']} ({row['unit']}): {row['help']}"}
-    if recording:
-        reading = await reports.read(work, recording, {})
-        entry = reading.entry()
-        answer.numbers = [reading.metric(entry, name)]
-        answer.verdict += f" In {reports.where(entry)}: {amount(answer.numbers[0].value, answer.numbers[0].unit)}."
-        answer.next = [Call("report", {"recording": recording, "view": "kernel", **reports.selected(entry)}, "the kernel's other metrics")]
+        known = "a metric by its id or label, a stall reason and a word of the view kernel as they are printed"
+        raise ToolError(f"nothing has the name '{name}'", f"explain takes a finding ({near}), {known}; for all metrics read fa-profile://metrics")
+    return await _explain_word(work, word, reading if recording else None)
+
+
+async def _explain_word(work: Work, word: words.Word, reading: reports.Reading | None) -> Answer:
+    """`reading`: the recording that was named."""
+    named = f"{word.id} ({word.label})" if word.label != word.id else word.id
+    answer = Answer(f"{named}: {word.text}", data={"name": word.id, "kind": word.kind, "text": f"{named}: {word.text}"})
+    if word.kind == "stall reason":
+        cures = await _cures_of_stalls(work)
+        answer.cure = Cure(cures.get(word.id, cures["other"]), "bottleneck-phase", why_there="report with view=phase shows which phase waits for it")
+    if reading is None or not reading.entries:
+        return answer
+    entry = reading.entry()
+    phase = reports.top_phase(entry)
+    if word.kind == "metric":
+        answer.numbers = [reading.metric(entry, word.id)]
+    elif word.kind == "phase metric" and phase is not None:
+        answer.numbers = [reading.number(f"{phase['phase']}: {word.label}", word.id, phase["metrics"].get(word.id))]
+    elif word.kind == "stall reason":
+        ratio = next((stall["ratio"] for stall in entry["stalls"] if stall["reason"] == word.id), None)
+        answer.numbers = [Number(f"{word.id}, of warp-cycles", ratio, "ratio", "one measurement, its error is not known", reading.gpu)]
+    if answer.numbers:
+        answer.verdict += f" In {reports.where(entry)}: {answer.numbers[0].name}: {amount(answer.numbers[0].value, answer.numbers[0].unit)}."
+    answer.next = [Call("report", {"recording": reading.name, "view": "kernel", **reports.selected(entry)}, "the kernel's counters and stalls")]
     return answer
+
+
+async def _cures_of_stalls(work: Work) -> dict[str, str]:
+    text = (await finding_text(work, "bottleneck-phase", False, None)).partition("\nwhat to do")[2]
+    found = re.findall(r"^  (\w+): (.*(?:\n {6,}.*)*)", text, re.MULTILINE)
+    return {reason: re.sub(r"\s+", " ", cure) for reason, cure in found}
 
 
 async def finding_text(work: Work, name: str, is_lint: bool, recording: str | None) -> str:
@@ -181,6 +204,8 @@ async def _explain_finding(work: Work, name: str, is_lint: bool, recording: str 
         there = [(e, f) for e in reading.entries for f in e["findings"] if f["id"] == name]
         if there:
             answer.numbers = reading.numbers(*there[0])
+            if answer.cure:
+                answer.cure.text, answer.cure.phase = there[0][1]["cure"], there[0][1]["phase"]
         answer.next = [Call("report", {"recording": recording, "view": "finding", "finding": name}, "where it was found, with its source line")]
     answer.data = {"name": name, "kind": "lint finding" if is_lint else "finding", "text": general.strip() + ("\n\nIn this recording:" + found if found else "")}
     answer.details = ["", *answer.data["text"].rstrip().split("\n")[1:]]

@@ -20,7 +20,6 @@ _SHOWN_BY = {
     "exponentials-again": "phase_exponentials",
     "exp-bound": "phase_mufu_utilization_ratio",
     "softmax-bound": "phase_instructions",
-    "wait-for-copy": "phase_waiting_ratio",
     "low-occupancy": "achieved_occupancy_ratio",
     "small-grid": "waves",
     "launch-gaps": "gap_launches_seconds",
@@ -107,6 +106,10 @@ class Reading:
         else:
             numbers.append(self.metric(entry, "issue_slot_utilization_ratio"))
         metric = _SHOWN_BY.get(finding["id"] if finding else "", "")
+        waits = "samples wait" in finding["evidence"] if finding and finding["id"] == "wait-for-copy" else False
+        if waits and phase is not None:
+            ratio = next((stall["ratio"] for stall in phase["stalls"] if stall["reason"] == "long_scoreboard"), None)
+            return [*numbers, Number(f"{phase['phase']}: long_scoreboard, of its samples", ratio, "ratio", "by sampling", self.gpu)]
         if metric.startswith("phase_") and phase is not None:
             numbers.append(self.number(f"{phase['phase']}: {self.label(metric)}", metric, phase["metrics"].get(metric)))
         elif metric and not metric.startswith("phase_"):

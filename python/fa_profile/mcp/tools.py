@@ -287,10 +287,12 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "explain",
-            "What a finding or a metric means",
-            "The text of a finding of report or lint (when it fires, from which counters, the cure in full), or of a metric. Needs no GPU.",
-            {"name": _text("Id of a finding, or of a metric", 200), "recording": {**_RECORDING, "description": "also list where it is in this recording"}, "full": _FULL},
-            object_of({"name": _TEXT, "kind": {"enum": ["finding", "lint finding", "metric"]}, "text": _TEXT}),
+            "What a word of an answer means",
+            "The text of a finding of report or lint (when it fires, from which counters, the cure in full), of a metric by its id or label, of a "
+            "stall reason, or of a word of the view kernel (latency, shared memory). Needs no GPU.",
+            {"name": _text("A finding, a metric, a stall reason or another word, as an answer prints it", 200),
+             "recording": {**_RECORDING, "description": "also its value, or where it is, in this recording"}, "full": _FULL},
+            object_of({"name": _TEXT, "kind": {"enum": ["finding", "lint finding", "metric", "phase metric", "stall reason", "word"]}, "text": _TEXT}),
             machine.explain,
             required=("name",),
         ),
