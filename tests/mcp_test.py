@@ -831,7 +831,7 @@ class WalkTest(Door):
         end = subprocess.run([sys.executable, "-B", SOURCE / "bench/agent_walk.py", *options], env=environment(**self.variables, **variables), cwd=SOURCE,
                              capture_output=True, text=True, timeout=LONG, check=False)  # fmt: skip
         self.assertEqual(end.returncode, code, end.stdout + end.stderr)
-        return end.stdout + end.stderr
+        return end.stdout if code == 0 else end.stderr
 
     def test_findings_alone_lead_to_a_kernel_ten_times_as_fast(self):
         file = self.folder / "walk.jsonl"
@@ -842,6 +842,7 @@ class WalkTest(Door):
         first = next(line for line in lines if "step" in line)
         self.assertEqual((first["finding"], first["to"], first["kept"]), ("serial-softmax", "wmma", True))
         self.assertEqual(self.walk("--replay", file), said)
+        self.assertEqual([path.name for path in self.folder.glob("*.part")], [])
 
     def test_a_second_walk_follows_rules_of_nsight_compute(self):
         file = self.folder / "walk.jsonl"
