@@ -295,9 +295,15 @@ async def walk_live(given, setting):
     variables = {**os.environ, "FA_PROFILE_MCP_PACKAGES": packages(), "FA_PROFILE_MCP_PYTHON": sys.executable}
     folders = list(dict.fromkeys(file.parent for file in libraries(given).values()))
     roots = [word for folder in (given.root, *folders) for word in ("--root", str(folder))]
+    problem = None
     async with Client(StdioServerParameters(command=given.program, args=["mcp", *roots], env=variables)) as client:
         talk = Recorder(client, given, folders)
-        steps, ends = await walk_all(talk, setting)
+        try:
+            steps, ends = await walk_all(talk, setting)
+        except SystemExit as end:  # the client would wrap it
+            problem = end
+    if problem:
+        raise problem
     return talk.lines, steps, ends
 
 

@@ -856,6 +856,12 @@ class WalkTest(Door):
         forbidden = self.walk(*options, "--out", file, FAKE_NCU="fails")
         self.assertRegex(forbidden, r"Along the rules of Nsight Compute:\nNsight Compute printed no rules of serial_softmax: .*ERR_NVGPUCTRPERM")
 
+    def test_without_a_gpu_it_ends_with_one_error(self):
+        said = self.walk("--program", PROGRAM, "--root", self.root, "--out", self.folder / "walk.jsonl", code=1, CUDA_VISIBLE_DEVICES="")
+        self.assertIn("serial_softmax cannot be measured: error: this needs a GPU", said)
+        self.assertNotIn("Traceback", said)
+        self.assertIn('"call": "verify"', (self.folder / "walk.jsonl.part").read_text(encoding="utf-8"))
+
     def test_the_bundled_conversation_is_followed_again(self):
         file = SOURCE / "tests/data/agent_walk.jsonl"
         self.assertRegex(self.walk("--replay", file), r"\d+\.\d times as fast: serial_softmax -> ")
