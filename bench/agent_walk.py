@@ -32,6 +32,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -80,13 +81,23 @@ class Recorder:
         self._client = client
         self._given = given
         self._folders = folders
+        self._started = time.monotonic()
         self.lines = []
+
+    def _keep(self, line, what):
+        """Also in a file, until the conversation is written: a walk that is ended leaves what it has."""
+        self.lines.append(line)
+        print(f"{time.monotonic() - self._started:6.1f} s  {what}", file=sys.stderr, flush=True)
+        if self._given and self._given.out:
+            with open(f"{self._given.out}.part", "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        return line
 
     async def call(self, tool, arguments):
         answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=3600)
-        line = {"call": tool, "arguments": arguments, "error": answer.is_error, "answer": answer.structured_content, "text": answer.content[0].text}
-        self.lines.append(line)
-        return line
+        text = answer.content[0].text
+        line = {"call": tool, "arguments": arguments, "error": answer.is_error, "answer": answer.structured_content, "text": text}
+        return self._keep(line, f"{tool}: {text.partition(chr(10))[0][:100]}")
 
     async def rules(self, name, shape, library):
         once = self._given.once or pathlib.Path(self._given.program).resolve().parents[1] / "bench/fa_ladder_once"
@@ -100,8 +111,7 @@ class Recorder:
         rules = rules_of(end.stdout) if end.returncode == 0 else None
         problem = None if rules is not None else (end.stderr + end.stdout)[-2000:]
         line = {"ncu": name, "shape": shape, "library": library, "rules": rules, "problem": problem}
-        self.lines.append(line)
-        return line
+        return self._keep(line, f"ncu: {name}: {'no table' if rules is None else f'{len(rules)} rules with an estimate'}")
 
 
 class Replay:
@@ -285,9 +295,15 @@ async def walk_live(given, setting):
     variables = {**os.environ, "FA_PROFILE_MCP_PACKAGES": packages(), "FA_PROFILE_MCP_PYTHON": sys.executable}
     folders = list(dict.fromkeys(file.parent for file in libraries(given).values()))
     roots = [word for folder in (given.root, *folders) for word in ("--root", str(folder))]
+    problem = None
     async with Client(StdioServerParameters(command=given.program, args=["mcp", *roots], env=variables)) as client:
         talk = Recorder(client, given, folders)
-        steps, ends = await walk_all(talk, setting)
+        try:
+            steps, ends = await walk_all(talk, setting)
+        except SystemExit as end:  # the client would wrap it
+            problem = end
+    if problem:
+        raise problem
     return talk.lines, steps, ends
 
 
@@ -396,6 +412,8 @@ def main():
             sys.exit("the steps differ from the recorded ones")
     else:
         setting = setting_of(given)
+        if given.out:
+            pathlib.Path(f"{given.out}.part").unlink(missing_ok=True)
         sys.path.insert(0, packages())
         import anyio
 
@@ -405,6 +423,7 @@ def main():
         for folder in () if given.replay else {*(file.parent for file in libraries(given).values()), pathlib.Path(given.root).resolve(), ROOT}:
             text = text.replace(f"{folder}/", "")  # the conversation is the same wherever it was held
         given.out.write_text(text, encoding="utf-8")
+        pathlib.Path(f"{given.out}.part").unlink(missing_ok=True)
     show(steps, ends, given.markdown)
 
 

@@ -831,7 +831,7 @@ class WalkTest(Door):
         end = subprocess.run([sys.executable, "-B", SOURCE / "bench/agent_walk.py", *options], env=environment(**self.variables, **variables), cwd=SOURCE,
                              capture_output=True, text=True, timeout=LONG, check=False)  # fmt: skip
         self.assertEqual(end.returncode, code, end.stdout + end.stderr)
-        return end.stdout + end.stderr
+        return end.stdout if code == 0 else end.stderr
 
     def test_findings_alone_lead_to_a_kernel_ten_times_as_fast(self):
         file = self.folder / "walk.jsonl"
@@ -842,6 +842,7 @@ class WalkTest(Door):
         first = next(line for line in lines if "step" in line)
         self.assertEqual((first["finding"], first["to"], first["kept"]), ("serial-softmax", "wmma", True))
         self.assertEqual(self.walk("--replay", file), said)
+        self.assertEqual([path.name for path in self.folder.glob("*.part")], [])
 
     def test_a_second_walk_follows_rules_of_nsight_compute(self):
         file = self.folder / "walk.jsonl"
@@ -854,6 +855,12 @@ class WalkTest(Door):
         self.assertEqual(self.walk("--replay", file), said)
         forbidden = self.walk(*options, "--out", file, FAKE_NCU="fails")
         self.assertRegex(forbidden, r"Along the rules of Nsight Compute:\nNsight Compute printed no rules of serial_softmax: .*ERR_NVGPUCTRPERM")
+
+    def test_without_a_gpu_it_ends_with_one_error(self):
+        said = self.walk("--program", PROGRAM, "--root", self.root, "--out", self.folder / "walk.jsonl", code=1, CUDA_VISIBLE_DEVICES="")
+        self.assertIn("serial_softmax cannot be measured: error: this needs a GPU", said)
+        self.assertNotIn("Traceback", said)
+        self.assertIn('"call": "verify"', (self.folder / "walk.jsonl.part").read_text(encoding="utf-8"))
 
     def test_the_bundled_conversation_is_followed_again(self):
         file = SOURCE / "tests/data/agent_walk.jsonl"

@@ -236,8 +236,9 @@ async def gate(work: Work, arguments: Json) -> Answer:
         answer.numbers = _gate_numbers(worst, gpu)
         cure = next((finding for finding in worst["findings"] if finding["cure"]), None)
         place = worst["place"] or {}
-        if verdict not in ("PASS", "IMPROVED") and (cure or worst["why"]):
-            text = cure["cure"] if cure else f"undo or rewrite what made this worse: {worst['why'][0]}"
+        if verdict not in ("PASS", "IMPROVED") and (cure or worst["why"] or verdict == "REGRESSION"):
+            reason = worst["why"][0] if worst["why"] else worst["headline"] or "the tool diff on a recording of each names the phase"
+            text = cure["cure"] if cure else f"undo or rewrite what made this worse: {reason}"
             answer.cure = Cure(text, cure["id"] if cure else None, worst["phase"], place.get("file"), place.get("line"),
                                "the code that got worse" if place else "the gate names no line for it")  # fmt: skip
     answer.cannot_say = [f"not comparable: {reason}" for reason in found["incomparable"]]
