@@ -13,6 +13,7 @@
 #include "fa_profile/lint_package.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/progress_bar.h"
+#include "fa_profile/stop_signals.h"
 #include "formats.h"
 #include "terminal_options.h"
 
@@ -57,6 +58,36 @@ void NoteSkipped(const std::vector<SkippedFile>& files, int count) {
   if (more > 0) Notice("skipped " + std::to_string(more) + " more");
 }
 
+/// Ends the process if a signal requests that, once what was read so far is printed.
+PackageLint LintOnePackage(const LintCommand& command) {
+  ProgressBar progress(ProgressBar::Elsewhere::kLines);
+  const auto writer = command.format->package(std::cout, TerminalOptions());
+  const StopSignals stop;
+  const PackageLint package =
+      load::LintPackage(command.package, command,
+                        {.progress = [&](int done, int total) { progress.Show("lint", "cubins", done, total); },
+                         .kernel =
+                             [&](const KernelLint& kernel) {
+                               progress.Clear();
+                               writer->Kernel(command.package, kernel);
+                               std::cout.flush();
+                             },
+                         .stop = stop.descriptor(),
+                         .stopped =
+                             [&](const PackageLint& so_far) {
+                               progress.Clear();
+                               writer->End(so_far);
+                               std::cout.flush();
+                               Notice("stopped by a signal: this is what was read so far");
+                               stop.EndBySignal();
+                             }});
+  progress.Clear();
+  writer->End(package);
+  std::cout.flush();
+  stop.EndBySignal();  // too late for the rest
+  return package;
+}
+
 int RunLint(const LintCommand& command) {
   if (!command.explain.empty()) {
     exporters::WriteExplanation(std::cout, analyze::RequireLintFinding(command.explain), TerminalOptions());
@@ -70,22 +101,19 @@ int RunLint(const LintCommand& command) {
   for (const std::string& id : command.fail_on) (void)analyze::RequireLintFinding(id);
 
   const bool from_package = !command.package.empty();
+  const bool is_csv = command.format->name == std::string_view("csv");
   PackageLint package;
+  FileLint of_files;
+  std::size_t unread_files = 0;
   if (from_package) {
-    ProgressBar progress(ProgressBar::Elsewhere::kLines);
-    const auto writer = command.format->package(std::cout, TerminalOptions());
-    package = load::LintPackage(command.package, command,
-                                {.progress = [&](int done, int total) { progress.Show("lint", "cubins", done, total); },
-                                 .kernel =
-                                     [&](const KernelLint& kernel) {
-                                       progress.Clear();
-                                       writer->Kernel(command.package, kernel);
-                                       std::cout.flush();
-                                     }});
-    progress.Clear();
-    writer->End(package);
+    package = LintOnePackage(command);
+  } else {
+    of_files = load::LintFiles(command, [&](const Error& why) {
+      ++unread_files;
+      NoticeOf("error", why);
+    });
+    if (unread_files == command.files.size()) return kExitCannot;
   }
-  const FileLint of_files = from_package ? FileLint() : load::LintFiles(command);
   const std::vector<KernelLint>& lints = from_package ? package.attention : of_files.kernels;
   if (const auto& map = command.options.phase_map) {
     for (const std::string& phase : load::RequirePhases(lints, *map)) {
@@ -93,10 +121,8 @@ int RunLint(const LintCommand& command) {
     }
   }
   if (!from_package) command.format->lint(std::cout, of_files, TerminalOptions());
-  if (command.format->name == std::string_view("csv")) {
-    if (from_package) NoteSkipped(package.skipped, package.skipped_files);
-    if (!from_package) NoteSkipped(of_files.skipped, static_cast<int>(of_files.skipped.size()));
-  }
+  if (is_csv && from_package) NoteSkipped(package.skipped, package.skipped_files);
+  if (is_csv && !from_package) NoteSkipped(of_files.skipped, of_files.skipped_files);
 
   int exit_code = kExitFine;
   for (const KernelLint& lint : lints) {
@@ -106,8 +132,9 @@ int RunLint(const LintCommand& command) {
       exit_code = kExitRegression;
     }
   }
-  if (exit_code == kExitFine && !command.fail_on.empty() && !of_files.skipped.empty()) {
-    throw Error(std::to_string(of_files.skipped.size()) + " of " + std::to_string(of_files.found) +
+  if (unread_files > 0) return kExitCannot;  // they were named
+  if (exit_code == kExitFine && !command.fail_on.empty() && of_files.skipped_files > 0) {
+    throw Error(std::to_string(of_files.skipped_files) + " of " + std::to_string(of_files.found) +
                     " cubins were not read: --fail-on cannot tell what is in them, the first: " +
                     of_files.skipped.front().file + ": " + of_files.skipped.front().why,
                 "build them again, choose others with --arch, or leave --fail-on out");

@@ -615,14 +615,12 @@ Json SkippedJson(const std::vector<SkippedFile>& files) {
 }
 
 void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions&) {
-  WriteJsonDocument(out, {{"format", "fa-profile lint"},
-                          {"version", kJsonVersion},
-                          {"package", nullptr},
-                          {"cubins",
-                           {{"found", lint.found},
-                            {"read", lint.found - static_cast<int>(lint.skipped.size())},
-                            {"skipped", SkippedJson(lint.skipped)}}},
-                          {"kernels", ToArray(lint.kernels)}});
+  WriteJsonDocument(out,
+                    {{"format", "fa-profile lint"},
+                     {"version", kJsonVersion},
+                     {"package", nullptr},
+                     {"cubins", {{"found", lint.found}, {"read", lint.read}, {"skipped", SkippedJson(lint.skipped)}}},
+                     {"kernels", ToArray(lint.kernels)}});
 }
 
 namespace {
@@ -639,6 +637,10 @@ class JsonPackage : public PackageWriter {
     Json refused = Json::object();
     for (const auto& [word, count] : package.refused) refused[word] = count;
     const Json end = {{"name", package.package},
+                      {"complete", package.is_complete},
+                      {"total", package.is_complete  ? Json(package.found)
+                                : package.total == 0 ? Json(nullptr)
+                                                     : Json(package.total)},
                       {"files", package.files},
                       {"kernels", package.kernels},
                       {"not_attention", std::move(refused)},

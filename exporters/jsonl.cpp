@@ -421,7 +421,8 @@ class JsonLinesPackage : public PackageWriter {
                   {"findings", findings_},
                   {"found", package.found},
                   {"read", package.read},
-                  {"not_read", package.skipped_files}});
+                  {"not_read", package.skipped_files},
+                  {"complete", package.is_complete}});
   }
 
  private:
@@ -439,15 +440,15 @@ void WriteJsonLinesLint(std::ostream& out, const FileLint& lint, const ReportOpt
     WriteLines(lines, kernel);
   }
   WriteNotRead(lines, lint.skipped);
-  const auto not_read = static_cast<int>(lint.skipped.size());
   lines.Write({"lint"}, kNote,
               {{"package", nullptr},
                {"kernels", lint.kernels.size()},
                {"not_attention", nullptr},
                {"findings", findings},
                {"found", lint.found},
-               {"read", lint.found - not_read},
-               {"not_read", not_read}});
+               {"read", lint.read},
+               {"not_read", lint.skipped_files},
+               {"complete", true}});
 }
 
 std::unique_ptr<PackageWriter> JsonLinesPackageWriter(std::ostream& out, const ReportOptions&) {

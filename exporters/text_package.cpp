@@ -78,6 +78,11 @@ void WriteEnd(TextPage& page, const PackageLint& package) {
                                 : word == "branches" ? "with unknown branches"
                                                      : word));
   }
+  if (!package.is_complete) {
+    page.Line(fmt::format("stopped: this is what was read so far, {} of {} cubins and files", package.found,
+                          package.total == 0 ? "an unknown number of" : fmt::format("{}", package.total)),
+              Style::kBold);
+  }
   WriteReadAndSkipped(page, package.found, package.skipped, package.skipped_files);
   const auto cut = std::ranges::count_if(package.attention, [](const KernelLint& kernel) {
     return !kernel.inference || kernel.inference->refusal.empty();

@@ -188,7 +188,7 @@ TEST_F(LintLadderTest, PtxWithoutMachineCodeIsAnErrorWithAHint) {
                          FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", "-o", "ptx.o"},
                         folder_.string(), 300);
   ASSERT_EQ(compiled.status, 0) << compiled.err;
-  ExpectRefused("ptx.o", "ptx.o holds only PTX", "code=sm_90a");
+  ExpectRefused("ptx.o", "ptx.o holds no machine code, only PTX", "code=sm_90a");
 }
 
 TEST_F(LintLadderTest, GpuCodeWithoutAKernelIsAnErrorThatNamesTheFile) {

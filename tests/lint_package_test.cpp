@@ -62,10 +62,10 @@ std::vector<std::string> RowsOf(const PackageLint& lint) {
 
 TEST_F(LintPackageTest, CubinsWithMuchCodeTakeSeveralRunsAndTellTheSame) {
   PackageLimits limits;
-  limits.row_wait_s = 1e9;
+  limits.lint.row_wait_s = 1e9;
   const PackageLint whole = LintPackage(package(), request_, {}, limits);
   EXPECT_EQ(CountRuns(), 1);
-  limits.run_code_bytes = 1;
+  limits.lint.run_code_bytes = 1;
   const PackageLint divided = LintPackage(package(), request_, {}, limits);
   EXPECT_EQ(CountRuns(), 1 + divided.kernels);
   EXPECT_GE(whole.attention.size(), 5U);
@@ -90,8 +90,8 @@ TEST_F(LintPackageTest, ProgressCountsAllThatIsFound) {
 
 TEST_F(LintPackageTest, CubinsThatAreTooLargeAreNamedAndCounted) {
   PackageLimits limits;
-  limits.cubin_bytes = fs::file_size(package() + "/lint_sm_90a.cubin") - 1;
-  ASSERT_GT(limits.cubin_bytes, fs::file_size(package() + "/sm_90a.cubin"));
+  limits.lint.cubin_bytes = fs::file_size(package() + "/lint_sm_90a.cubin") - 1;
+  ASSERT_GT(limits.lint.cubin_bytes, fs::file_size(package() + "/sm_90a.cubin"));
   const PackageLint lint = LintPackage(package(), request_, {}, limits);
   EXPECT_EQ(lint.found, lint.read + lint.skipped_files);
   const auto large = std::ranges::find_if(
@@ -102,7 +102,7 @@ TEST_F(LintPackageTest, CubinsThatAreTooLargeAreNamedAndCounted) {
 
 TEST_F(LintPackageTest, RowsDoNotWaitForMoreCodeToFillARun) {
   PackageLimits limits;
-  limits.row_wait_s = 0.0;
+  limits.lint.row_wait_s = 0.0;
   const PackageLint lint = LintPackage(package(), request_, {}, limits);
   EXPECT_EQ(CountRuns(), 2) << "one for each cubin";
   EXPECT_EQ(RowsOf(lint), RowsOf(LintPackage(package(), request_)));

@@ -51,13 +51,4 @@ std::vector<std::string> WantedKernels(const sass::CubinInfo& info,
   return wanted;
 }
 
-std::vector<analyze::KernelCode> DisassembleWanted(const std::string& file, const sass::EmbeddedCubin& cubin,
-                                                   const std::function<bool(const std::string& name)>& is_wanted,
-                                                   const std::string& nvdisasm) {
-  const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
-  const std::vector<std::string> wanted = WantedKernels(info, is_wanted);
-  if (wanted.empty()) return {};
-  return DisassembleKernels(file, cubin, info, wanted, nvdisasm);
-}
-
 }  // namespace fa_profile::load

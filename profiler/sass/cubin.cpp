@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "elf_file.h"
@@ -53,26 +54,41 @@ std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::
   return names;
 }
 
-// The data sections that a function's code may read, by name. They are part of the code: literals that ptxas moved out,
-// tables of jumps and addresses, and the initial values of __constant__ and __device__ variables. The module's count
-// for all of its functions: it is unknown which function reads which. Bank 0 holds a launch's parameters.
-std::map<std::string_view, std::span<const std::uint8_t>> ReadableData(const ElfFile& elf, std::string_view function) {
-  constexpr std::string_view kBank = ".nv.constant";
-  std::map<std::string_view, std::span<const std::uint8_t>> data;
-  for (const ElfFile::Section& section : elf.sections) {
-    std::string_view rest = section.name;
-    bool counts = rest == ".nv.global.init";
-    if (rest.starts_with(kBank)) {
+/// The data sections that a function's code may read. They are part of the code: literals that ptxas moved out, tables
+/// of jumps and addresses, and the initial values of __constant__ and __device__ variables. The module's count for all
+/// of its functions: it is unknown which function reads which. Bank 0 holds a launch's parameters.
+class ReadableData {
+ public:
+  explicit ReadableData(const ElfFile& elf) {
+    constexpr std::string_view kBank = ".nv.constant";
+    for (const ElfFile::Section& section : elf.sections) {
+      std::string_view rest = section.name;
+      if (rest == ".nv.global.init") module_.emplace(section.name, section.bytes);
+      if (!rest.starts_with(kBank)) continue;
       rest.remove_prefix(kBank.size());
       const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
       const bool later_bank = rest.substr(0, digits).find_first_not_of('0') != std::string_view::npos;
       rest.remove_prefix(digits);
-      counts = later_bank && (rest.empty() || (rest.front() == '.' && rest.substr(1) == function));
+      if (!later_bank) continue;
+      if (rest.empty()) module_.emplace(section.name, section.bytes);
+      if (rest.starts_with('.')) of_function_[rest.substr(1)].emplace(section.name, section.bytes);
     }
-    if (counts) data.emplace(section.name, section.bytes);
   }
-  return data;
-}
+
+  /// The hash of code, continued with what it may read, by name.
+  std::uint64_t AddTo(std::uint64_t hash, std::string_view function) const {
+    Sections own;
+    if (const auto found = of_function_.find(function); found != of_function_.end()) own = found->second;
+    own.insert(module_.begin(), module_.end());
+    for (const auto& [_, bytes] : own) hash = Fnv1a(Text(bytes), hash);
+    return hash;
+  }
+
+ private:
+  using Sections = std::map<std::string_view, std::span<const std::uint8_t>>;
+  Sections module_;
+  std::map<std::string_view, Sections> of_function_;
+};
 
 // Linked code for sm_90 and later includes the 1 KiB that the system keeps at the start of each block's shared memory.
 std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* section) {
@@ -92,17 +108,23 @@ void ReadInstructions(int sm, std::span<const std::uint8_t> code, CubinFunction&
   constexpr std::uint64_t kNever = 0xf;
   if (sm < kFirstSm || sm > kLastSm) return;
   function.has_exponentials = false;
-  for (ByteReader reader(code); reader.left() >= 16;) {
-    const std::uint64_t low = reader.U64();
-    const std::uint64_t high = reader.U64();
+  const auto word = [code](std::size_t at) {
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < 8; ++i) value |= std::uint64_t{code[at + i]} << (8 * i);
+    return value;
+  };
+  for (std::size_t at = 0; at + 16 <= code.size(); at += 16) {
+    const std::uint64_t low = word(at);
+    const std::uint64_t high = word(at + 8);
     const std::uint64_t opcode = low & 0x1ffU;
     if (opcode == kMufu && (high >> 10U & 0xfU) == kEx2) function.has_exponentials = true;
     if (IsMatrixEncoding(opcode) && (low >> 12U & 0xfU) != kNever) function.has_matrix_products = true;
   }
 }
 
+/// `data`: nullptr leaves the hash out.
 CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, const ElfFile::Section& text,
-                           std::size_t& names_left) {
+                           const ReadableData* data, std::size_t& names_left) {
   CubinFunction function;
   function.name = symbol.name;
   function.is_kernel = symbol.is_kernel;
@@ -110,9 +132,8 @@ CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, co
   ByteReader code(text.bytes);
   code.Take(symbol.value);
   code.Take(symbol.size);  // throws when the symbol reaches past its section
-  function.code_hash = Fnv1a(Text(text.bytes.subspan(symbol.value, symbol.size)));
-  for (const auto& [_, bytes] : ReadableData(elf, function.name)) {
-    function.code_hash = Fnv1a(Text(bytes), function.code_hash);
+  if (data != nullptr) {
+    function.code_hash = data->AddTo(Fnv1a(Text(text.bytes.subspan(symbol.value, symbol.size))), function.name);
   }
   ReadInstructions(elf.sm, text.bytes.subspan(symbol.value, symbol.size), function);
   if (!symbol.is_kernel) return function;
@@ -133,8 +154,10 @@ CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, co
 
 }  // namespace
 
-CubinInfo ReadCubin(std::span<const std::uint8_t> cubin) {
+CubinInfo ReadCubin(std::span<const std::uint8_t> cubin, CodeHashes hashes) {
   const ElfFile elf = ReadElf(cubin);
+  std::optional<ReadableData> data;
+  if (hashes == CodeHashes::kYes) data.emplace(elf);
   CubinInfo info;
   info.sm = elf.sm;
   const auto* lines = elf.Find(".debug_line");
@@ -150,7 +173,7 @@ CubinInfo ReadCubin(std::span<const std::uint8_t> cubin) {
   for (const auto& [section, i] : elf.OuterFunctions()) {
     const ElfFile::Symbol& symbol = elf.symbols[i];
     const ElfFile::Section& text = elf.sections[section];
-    CubinFunction function = ReadFunction(elf, symbol, text, names_left);
+    CubinFunction function = ReadFunction(elf, symbol, text, data ? &*data : nullptr, names_left);
     if (const auto found = registers.find(i); found != registers.end()) {
       function.registers_per_thread = static_cast<int>(found->second);
     } else if (symbol.is_kernel && text.info >> 24 != 0) {

@@ -26,7 +26,9 @@ Diagnosis DiagnoseLineInfo(const std::string& file) {
   };
   const MachineCode code(file);
   try {
-    if (HasLines(code, SelectCode(code, file).cubins)) {
+    const CodeSelection selection = SelectCode(code);
+    RequireCubins(selection, code, file, {});
+    if (HasLines(code, selection.cubins)) {
       return {Diagnosis::Level::kOk, "line info", file + " has line information", ""};
     }
   } catch (const NoGpuCode&) {

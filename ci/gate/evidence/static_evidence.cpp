@@ -140,14 +140,25 @@ void RefuseDeviceDebug(const std::string& file, const std::string& kernel) {
 
 const std::string& Shown(const BuildFile& file) { return file.name.empty() ? file.path : file.name; }
 
+template <typename Read>
+void InFile(const std::string& file, const Read& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    throw sass::InFile(file, error);
+  }
+}
+
 /// A library that was found in a folder may be host code alone.
 sass::CodeSelection SelectCode(const sass::MachineCode& code, const BuildFile& file, const std::string& architecture) {
+  sass::CodeSelection selection = sass::SelectCode(code, architecture);
   try {
-    return sass::SelectCode(code, Shown(file), architecture);
+    sass::RequireCubins(selection, code, Shown(file), architecture);
   } catch (const sass::NoGpuCode&) {
     if (file.given) throw;
     return {};
   }
+  return selection;
 }
 
 /// Finds the kernels of a build's files; Disassemble() then reads their code.
@@ -566,9 +577,9 @@ void FindIn(const std::string& build, const StaticOptions& options, Build& found
   bool has_ladder = false;
   const auto find = [&](const BuildFile& file, const std::string& name) {
     if (file.compared) {
-      sass::InFile(Shown(file), [&] { found.Find(file); });
+      InFile(Shown(file), [&] { found.Find(file); });
     } else if (!has_ladder || !IsLinked(file.path)) {
-      sass::InFile(Shown(file), [&] { found.AddOther(name, file.path); });
+      InFile(Shown(file), [&] { found.AddOther(name, file.path); });
     }
   };
   const auto take = [&](const std::string& name, const std::string& path) {

@@ -16,6 +16,8 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
+  /// Ends the process by the signal that arrived first, as if it had not been caught; returns if none arrived.
+  void EndBySignal() const;
   /// Whether one arrived; set by the signal's handler.
   const std::atomic<bool>& came() const;
   /// Becomes readable once one arrived: for poll().

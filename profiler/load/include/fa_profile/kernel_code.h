@@ -18,11 +18,6 @@ analyze::KernelCode ToKernelCode(const std::string& file, const std::string& arc
 std::vector<std::string> WantedKernels(const sass::CubinInfo& info,
                                        const std::function<bool(const std::string& name)>& is_wanted);
 
-/// A cubin's kernels whose C++ names are wanted, disassembled; if there are none, nvdisasm is not run.
-std::vector<analyze::KernelCode> DisassembleWanted(const std::string& file, const sass::EmbeddedCubin& cubin,
-                                                   const std::function<bool(const std::string& name)>& is_wanted,
-                                                   const std::string& nvdisasm);
-
 /// These kernels of a cubin, disassembled, in the order of `symbols`. `file` names the cubin in the result. Throws
 /// Error: nvdisasm fails, or does not list one of them.
 std::vector<analyze::KernelCode> DisassembleKernels(const std::string& file, const sass::EmbeddedCubin& cubin,

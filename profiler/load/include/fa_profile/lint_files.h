@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "fa_profile/error.h"
 #include "fa_profile/kernel_lint.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/phase_map.h"
@@ -17,9 +19,10 @@ struct LintRequest {
   analyze::LintOptions options;
 };
 
-/// Lints the kernels, file by file; equal cubins in a file once. Throws Error: nvdisasm is missing; a file has no GPU
-/// code, or none that can be read (SelectCode()); no kernel was found, or none that matches (with near matches).
-FileLint LintFiles(const LintRequest& request);
+/// Lints the kernels, file by file; equal cubins in a file once. A file that cannot be read, or has no cubin that can,
+/// is skipped, and `refuse` gets the reason, which names it; if that is every file, the result has no kernels. Throws
+/// Error: nvdisasm is missing; the other files have no kernel, or none that matches (with near matches).
+FileLint LintFiles(const LintRequest& request, const std::function<void(const Error& why)>& refuse);
 
 /// Throws Error when no instruction of these kernels belongs to a phase in `map`, which was meant for other code.
 /// Returns the phases that have none if others have some.

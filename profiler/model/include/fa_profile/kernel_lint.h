@@ -99,25 +99,29 @@ inline std::string SkippedText(const SkippedKind& kind) {
   return several + kind.first + ": " + kind.why;
 }
 
-/// The kernels of files.
+/// The kernels of files. Each cubin, and anything else that may hold machine code, was read or skipped. A cubin that
+/// equals another that was read counts as read.
 struct FileLint {
   std::vector<KernelLint> kernels;
-  int found = 0;                     ///< cubins, and anything else that may hold machine code; those not in `skipped`
-                                     ///< were read
-  std::vector<SkippedFile> skipped;  ///< "FILE (CUBIN)"
+  int found = 0;  ///< `read` + `skipped_files`
+  int read = 0;
+  int skipped_files = 0;             ///< each cubin counts, as in `skipped`
+  std::vector<SkippedFile> skipped;  ///< the first 10,000: "FILE (CUBIN)", or FILE if nothing in it was read
 };
 
 /// The attention kernels of a Python package.
 struct PackageLint {
   std::string package;                 ///< as given
-  int files = 0;                       ///< number of files with GPU code
+  int files = 0;                       ///< number of files with machine code that was not all skipped
   int kernels = 0;                     ///< kernels in them, for all architectures
   std::vector<KernelLint> attention;   ///< `file` is the name in the package
   std::map<std::string, int> refused;  ///< the other kernels, by the word of the refusal
-  int found = 0;                       ///< cubins, and everything in `skipped`
-  int read = 0;                        ///< how many of these were read; the others were skipped
-  int skipped_files = 0;               ///< each cubin counts, as in `skipped`
-  std::vector<SkippedFile> skipped;    ///< the first 10,000
+  int found = 0;                       ///< these four as in FileLint
+  int read = 0;
+  int skipped_files = 0;
+  std::vector<SkippedFile> skipped;
+  bool is_complete = true;  ///< otherwise the reading was stopped, and this is what was read before
+  int total = 0;            ///< what `found` would have become; 0: not known, or complete
 };
 
 }  // namespace fa_profile

@@ -35,8 +35,11 @@ struct CubinInfo {
   std::vector<CubinFunction> functions;  ///< a subroutine placed inside a kernel is part of it
 };
 
+/// Whether to compute CubinFunction::code_hash, which takes longer than all else; otherwise it is 0.
+enum class CodeHashes { kNo, kYes };
+
 /// Reads the ELF headers of a cubin, from CUDA 11 on. Throws Error, with what to do, for bytes that are not a cubin, a
 /// 32-bit one, one that is cut off, and one whose symbols were stripped.
-CubinInfo ReadCubin(std::span<const std::uint8_t> cubin);
+CubinInfo ReadCubin(std::span<const std::uint8_t> cubin, CodeHashes hashes = CodeHashes::kYes);
 
 }  // namespace fa_profile::sass

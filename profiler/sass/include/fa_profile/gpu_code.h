@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +11,10 @@
 
 namespace fa_profile::sass {
 
-/// Runs `read`, adding the name of `file` to its Error unless it is there already: readers of machine code only know
-/// bytes.
-void InFile(const std::string& file, const std::function<void()>& read);
+/// The error, with the name of `file` unless it is there already: readers of machine code only know bytes.
+Error InFile(const std::string& file, const Error& error);
 
-/// A file has no GPU code: only host code, even with an empty section for fatbins, or no code.
+/// A file has no GPU code: only host code, even with an empty section for fatbins, or no code; or PTX without kernels.
 class NoGpuCode : public Error {
  public:
   using Error::Error;
@@ -46,11 +44,15 @@ struct CodeSelection {
   std::vector<CodeImage> unread;
 };
 
-/// With `architecture` ("sm_90a", "sm_90" for both, "90") only code for it, and what may be for it. Throws Error, with
-/// what to do: NoGpuCode, or no cubin is left: the file has only PTX, only damaged code, or none for the architecture.
-CodeSelection SelectCode(const MachineCode& code, const std::string& path, const std::string& architecture = {});
+/// With `architecture` ("sm_90a", "sm_90" for both, "90") only code for it, and what may be for it.
+CodeSelection SelectCode(const MachineCode& code, const std::string& architecture = {});
 
-/// The cubins of a file, all in memory. Throws Error like SelectCode(), and if any code cannot be read.
+/// Throws Error if `selection`, of the file's code, has no cubin: in one sentence what the file has instead (cubins for
+/// other architectures, damaged code, PTX), and what to do. NoGpuCode: it has none of these.
+void RequireCubins(const CodeSelection& selection, const MachineCode& code, const std::string& path,
+                   const std::string& architecture);
+
+/// The cubins of a file, all in memory. Throws Error like RequireCubins(), and if any code cannot be read.
 std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::string& architecture = {});
 
 }  // namespace fa_profile::sass

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "fa_profile/code_linter.h"
+
 namespace fa_profile::load {
 
 /// Limits on what is read from a package: nothing in it is trusted.
@@ -14,14 +16,9 @@ struct PackageLimits {
   std::uint64_t archive_entries = std::uint64_t{1} << 20U;   ///< the same
   std::uint64_t directory_bytes = std::uint64_t{64} << 20U;  ///< read from an archive before its first file: its list
                                                              ///< of files
-  std::uint64_t cubin_bytes = std::uint64_t{64} << 20U;      ///< per cubin; its text takes ten times as much
-  /// Code per run of nvdisasm: a run starts when it has this much, and takes less than twice as much, or one larger
-  /// kernel. What is printed and read takes 30 times the memory.
-  std::uint64_t run_code_bytes = std::uint64_t{1} << 20U;
-  /// A run starts with less if rows have waited this long for its first cubin.
-  double row_wait_s = 2.0;
   int folder_depth = 64;
   int archive_depth = 3;  ///< archives in archives in files of the package
+  LintLimits lint{};      ///< for LintPackage()
 };
 
 /// Receives a file with GPU code: its name in the package, and its path. If the package is an archive, the
