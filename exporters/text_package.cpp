@@ -76,6 +76,7 @@ void WriteEnd(TextPage& page, const PackageLint& package) {
     words.push_back(fmt::format("{} {}", count,
                                 word == "gemm"       ? "GEMM or convolution"
                                 : word == "branches" ? "with unknown branches"
+                                : word == "size"     ? "too large to tell"
                                                      : word));
   }
   if (!package.is_complete) {

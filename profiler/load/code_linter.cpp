@@ -418,7 +418,8 @@ class CodeLinter::Work {
   /// Inferred, or refused by a check that only attention reaches, or both of its products are named: by the code's own
   /// functions, or by a phase map.
   static bool IsAttention(const KernelLint& lint, std::string_view word) {
-    if (lint.inference) return word != "gemm" && word != "other" && word != "code" && word != "branches";
+    static const std::set<std::string_view> kOthers = {"gemm", "other", "code", "branches", "size"};
+    if (lint.inference) return !kOthers.contains(word);
     const auto has = [&lint](std::string_view phase) {
       return std::ranges::any_of(lint.phases, [phase](const PhaseCode& row) { return row.phase == phase; });
     };
