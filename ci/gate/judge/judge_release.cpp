@@ -151,10 +151,10 @@ class ReleaseJudge {
   void JudgeUnread() {
     const auto add = [&](const char* side, const Release& release) {
       for (const std::string& one : release.unread) {
-        result_.unknown.push_back(fmt::format("not read in the {} release: {}", side, one));
+        result_.unknown.push_back(fmt::format("{} release, not read: {}", side, one));
       }
       if (release.unread_more > 0) {
-        result_.unknown.push_back(fmt::format("not read in the {} release: {} more", side, release.unread_more));
+        result_.unknown.push_back(fmt::format("{} release, not read: {} more", side, release.unread_more));
       }
     };
     add("old", before_);
@@ -407,13 +407,13 @@ class ReleaseJudge {
   }
 
   void SetVerdict() {
-    for (const std::string& name : unknown_encodings_) {
-      result_.unknown.push_back("code for " + name + " changed that uses local memory, and how often is not known: " +
-                                "the encoding of its instructions is not known here");
+    if (!unknown_encodings_.empty()) {
+      result_.unknown.push_back("how often changed code for " + Listed(unknown_encodings_) +
+                                " uses local memory: its instructions cannot be read");
     }
-    for (const std::string& name : later_changed_) {
-      result_.unknown.push_back(
-          name + " changed, but not the machine code of the same kernels: what will be compiled from it is not known");
+    if (!later_changed_.empty()) {
+      result_.unknown.push_back("what is compiled from " + Listed(later_changed_) +
+                                ": it changed, but not the machine code of its kernels");
     }
     // A kernel counts once, for however many architectures and in however many files.
     std::set<std::string_view> worse;
@@ -448,7 +448,7 @@ class ReleaseJudge {
     if (!result_.unknown.empty()) result_.verdict = std::max(result_.verdict, Verdict::kInconclusive);
     if (!result_.unknown.empty()) {
       const auto more = result_.unknown.size() - 1;
-      parts.push_back(result_.unknown.front() + (more == 0 ? "" : fmt::format("; and {} more", more)));
+      parts.push_back("not known: " + result_.unknown.front() + (more == 0 ? "" : fmt::format(", and {} more", more)));
     }
     say(suspect, "kernel has much more code or registers", "kernels have much more code or registers");
     say(improved, "kernel is better", "kernels are better");
@@ -462,6 +462,12 @@ class ReleaseJudge {
     for (const ThresholdRule* const rule : old_rules) {
       result_.notes.push_back("expired: " + PlaceOf(limits_.thresholds, *rule));
     }
+  }
+
+  static std::string Listed(const std::set<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    return list;
   }
 
   static std::string FormatWhole(std::size_t count) {
