@@ -86,8 +86,8 @@ void ReadValue(const JsonNode& node, Value& value) {
     value = node.Number();
     if (value < 0.0 || value > 1.0) node.Fail("must be from 0 to 1");
   } else {
-    constexpr bool is_bytes = sizeof(Value) == sizeof(std::int64_t);
-    value = static_cast<Value>(node.Integer(0, is_bytes ? kMostBytes : kMostCount));
+    constexpr bool kIsBytes = sizeof(Value) == sizeof(std::int64_t);
+    value = static_cast<Value>(node.Integer(0, kIsBytes ? kMostBytes : kMostCount));
   }
 }
 

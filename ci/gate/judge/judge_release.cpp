@@ -212,9 +212,9 @@ class ReleaseJudge {
     for (const ReleasePair& pair : pairs) JudgePair(pair);
     const auto tell = [&](int count, const char* what) {
       if (count > 0)
-        result_.notes.push_back(fmt::format("{} kernels of the {} release have a copy less in the other", count, what));
+        result_.notes.push_back(fmt::format("{} copies of kernels are {}: they are also elsewhere", count, what));
     };
-    tell(fewer_copies, "old");
+    tell(fewer_copies, "gone");
     tell(more_copies, "new");
   }
 
@@ -453,7 +453,7 @@ class ReleaseJudge {
     say(suspect, "kernel has much more code or registers", "kernels have much more code or registers");
     say(improved, "kernel is better", "kernels are better");
     if (changed.empty() && lost.empty()) {
-      parts.push_back("every kernel in both has the same code");
+      parts.emplace_back("every kernel in both has the same code");
     } else {
       say(changed, "kernel changed", "kernels changed");
     }
