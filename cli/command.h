@@ -61,6 +61,7 @@ void AddGate(CLI::App& app, Invocation& invocation);
 void AddGateInit(CLI::App& gate, Invocation& invocation);     ///< below gate
 void AddGateHistory(CLI::App& gate, Invocation& invocation);  ///< below gate
 void AddBaseline(CLI::App& app, Invocation& invocation);
+void AddRelease(CLI::App& app, Invocation& invocation);
 
 /// The Add functions of this program's commands: all of them (every_command.cpp), or only the exporter's.
 std::vector<void (*)(CLI::App&, Invocation&)> Commands();

@@ -5,6 +5,7 @@
 
 #include "fa_profile/gate_report.h"
 #include "fa_profile/gate_trials.h"
+#include "fa_profile/release_report.h"
 #include "fa_profile/usage_errors.h"
 
 namespace fa_profile::cli {
@@ -26,6 +27,7 @@ std::span<const Format> Formats() {
        .package = exporters::TextPackageWriter,
        .selftest = exporters::WriteTextSelftest,
        .gate = gate::GateText,
+       .release = gate::ReleaseText,
        .gate_selftest = gate::TrialReportText},
       {.name = "json",
        .for_people = false,
@@ -38,6 +40,7 @@ std::span<const Format> Formats() {
        .package = exporters::JsonPackageWriter,
        .selftest = exporters::WriteJsonSelftest,
        .gate = gate::GateJson,
+       .release = [](const gate::ReleaseResult& result, std::size_t) { return gate::ReleaseResultJson(result); },
        .gate_selftest = gate::TrialReportJson},
       {.name = "jsonl",
        .for_people = false,

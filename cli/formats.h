@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@ class App;
 
 namespace fa_profile::gate {
 struct GateResult;
+struct ReleaseResult;
 struct TrialReport;
 }  // namespace fa_profile::gate
 
@@ -46,6 +48,7 @@ struct Format {
   void (*timeline)(std::ostream&, const Timeline&) = nullptr;
   void (*gpu_time)(std::ostream&, const GpuTime&) = nullptr;
   std::string (*gate)(const gate::GateResult&) = nullptr;
+  std::string (*release)(const gate::ReleaseResult&, std::size_t rows) = nullptr;
   std::string (*gate_selftest)(const gate::TrialReport&) = nullptr;
 };
 

@@ -47,9 +47,10 @@ std::vector<std::string> CommandWords(const CLI::App& app) {
 // Words for options that take any text or a list: others are possible.
 std::vector<std::string> KnownWords(const CLI::App& command, const std::string& option) {
   const bool is_lint = command.get_name() == "lint";
+  const bool is_release = command.get_parent() != nullptr && command.get_parent()->get_name() == "release";
   if (option == "COMMAND") return CommandWords(*command.get_parent());
   if (option == "--ncu-set") return MetricSetNames();
-  if (option == "--kernel" && !is_lint) return jobs::KnownKernels();
+  if (option == "--kernel" && !is_lint && !is_release) return jobs::KnownKernels();
   if (option == "--chip") return MetricSetChips();
   if (option == "--explain") return IdsOf(is_lint ? analyze::LintRules() : analyze::FindingRules());
   if (option == "--fail-on") return IdsOf(analyze::LintRules());
@@ -58,8 +59,8 @@ std::vector<std::string> KnownWords(const CLI::App& command, const std::string& 
 
 help::KnownValues OwnValues() {
   return {KnownWords,
-          {"--kernel", "--nvtx", "--match", "--reason", "--by", "--suite", "--arch", "--group", "--job", "--listen",
-           "--gpu", "--from"}};
+          {"--kernel", "--allow-lost", "--nvtx", "--match", "--reason", "--by", "--suite", "--arch", "--group", "--job",
+           "--listen", "--gpu", "--from"}};
 }
 
 // What --help after these words prints. "gate selftest" and "gate-selftest" are the same command.

@@ -85,8 +85,8 @@ int Dispatch(int argc, char** argv) {
   app.footer(
       "fa-profile [options] -- PROGRAM ARGUMENTS... profiles any CUDA program.\n"
       "./fa-profile demo, in a checkout, starts Prometheus and Alertmanager on a simulated fleet (docs/demo.md).\n"
-      "Exit codes: 0 success; 1 a kernel is wrong or its time not real, lint --fail-on or selftest failed, or the\n"
-      "gate found a regression; 2 an error; 3 gate --strict or verify reached no clear verdict.");
+      "Exit codes: 0 success; 1 a kernel is wrong or its time not real, lint --fail-on or selftest failed, or\n"
+      "gate or release check found a regression; 2 an error; 3 --strict or verify reached no clear verdict.");
   app.require_subcommand(0, 1);
   Invocation invocation;
   invocation.command_line = CommandLine(argc, argv);

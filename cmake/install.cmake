@@ -42,7 +42,7 @@ install(FILES profiler/python/fa_profile_kernel.py profiler/python/fa_profile_wo
 install(DIRECTORY profiler/python/torch_modules ${data}/python ${part})
 install(DIRECTORY python/fa_profile/mcp/ ${data}/python/fa_profile_mcp ${part} FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY skills ${data} ${part})
-install(PROGRAMS ci/comment.sh ci/action/gate.sh ${data}/workflows ${part})
+install(PROGRAMS ci/comment.sh ci/action/gate.sh ci/action/release/release.sh ${data}/workflows ${part})
 install(FILES ci/thresholds.schema.json ${data}/workflows ${part})
 install(DIRECTORY examples/attention examples/gemm examples/layer_norm ${data}/kernel-lib ${part})
 install(DIRECTORY dashboards/grafana dashboards/rules dashboards/deploy ${data}/dashboards ${part} PATTERN "*.py" EXCLUDE)

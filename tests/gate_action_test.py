@@ -206,7 +206,7 @@ class InstallScriptTest(FolderTest):
 
 
 class YamlTest(unittest.TestCase):
-    ACTIONS = (ACTION / "action.yml", ACTION / "comment" / "action.yml")
+    ACTIONS = (ACTION / "action.yml", ACTION / "comment" / "action.yml", ACTION / "release" / "action.yml")
 
     def fits(self, schema, document):
         validator = jsonschema.Draft7Validator(json.loads((SCHEMAS / schema).read_text()))
@@ -225,13 +225,14 @@ class YamlTest(unittest.TestCase):
                     self.assertRegex(step["uses"], r"@v\d+$|@[0-9a-f]{40}$")
 
     def test_the_action_gives_the_script_all_that_it_reads(self):
-        steps = load((ACTION / "action.yml").read_text())["runs"]["steps"]
-        given = {name for step in steps for name in step.get("env", {})}
-        read = set(re.findall(r"\$\{?!?((?:GATE|FA_PROFILE)_[A-Z0-9_]+)", (ACTION / "gate.sh").read_text()))
-        self.assertEqual(read - given, set())
-        inputs = set(load((ACTION / "action.yml").read_text())["inputs"])
-        used = set(re.findall(r"inputs\.([a-z0-9-]+)", (ACTION / "action.yml").read_text()))
-        self.assertEqual(inputs, used)
+        for action, script in (("action.yml", "gate.sh"), ("release/action.yml", "release/release.sh")):
+            steps = load((ACTION / action).read_text())["runs"]["steps"]
+            given = {name for step in steps for name in step.get("env", {})}
+            read = set(re.findall(r"\$\{?!?((?:GATE|RELEASE|FA_PROFILE)_[A-Z0-9_]+)", (ACTION / script).read_text()))
+            self.assertEqual(read - given, set())
+            inputs = set(load((ACTION / action).read_text())["inputs"])
+            used = set(re.findall(r"inputs\.([a-z0-9-]+)", (ACTION / action).read_text()))
+            self.assertEqual(inputs, used)
 
     def test_the_template_fits_the_schema_and_its_scripts_are_sound(self):
         jobs = load((WORKFLOWS / "gitlab-template.yml").read_text())
@@ -246,9 +247,56 @@ class YamlTest(unittest.TestCase):
 
     def test_the_scripts_are_clean(self):
         self.assertIsNotNone(shutil.which("shellcheck"))
-        for name in ("action/gate.sh", "action/install.sh", "package.sh", "package_test.sh"):
+        for name in ("action/gate.sh", "action/install.sh", "action/release/release.sh", "package.sh", "package_test.sh"):
             done = subprocess.run(["shellcheck", ROOT / "ci" / name], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout)
+
+
+class ReleaseScriptTest(FolderTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "dist").mkdir()
+        for name, cubin in (("old.cubin", "release_sm_80.cubin"), ("dist/new.cubin", "release_spills_sm_80.cubin")):
+            shutil.copy(CUBINS / cubin, self.folder / name)
+
+    def release(self, **environment):
+        values = {"FA_PROFILE": PROGRAM, "RELEASE_OLD": "old.cubin", "RELEASE_NEW": "dist/*.cubin", **environment}
+        return self.run_in("bash", ACTION / "release" / "release.sh", **values)
+
+    def test_spills_are_exit_code_1_with_every_report(self):
+        output, summary = self.folder / "output", self.folder / "summary"
+        code, out, err = self.release(GITHUB_OUTPUT=output, GITHUB_STEP_SUMMARY=summary)
+        self.assertEqual(code, 1, out + err)
+        self.assertIn("REGRESSION", out)
+        self.assertEqual(output.read_text(), "exit-code=1\nreport=release-report\n")
+        report = self.folder / "release-report"
+        self.assertEqual(sorted(path.name for path in report.iterdir()), ["release-check.json", "release.json", "release.md"])
+        self.assertIn("REGRESSION", summary.read_text())
+        # What it keeps is the next release's old one.
+        code, out, err = self.release(RELEASE_OLD="release-report/release.json")
+        self.assertEqual(code, 0, out + err)
+
+    def test_a_release_on_the_index_is_downloaded(self):
+        self.script("python3", 'echo "$@" >&2; while [ "$1" != --dest ]; do shift; done; cp old.cubin "$2/name.whl"\n')
+        code, out, err = self.release(RELEASE_OLD="name==1.0")
+        self.assertIn("-m pip download --quiet --no-deps --only-binary :all: --dest", err)
+        self.assertIn("name.whl", err)  # not a zip archive: it was given to the program
+        self.assertEqual(code, 2, out + err)
+
+    def test_what_is_not_one_release_is_refused(self):
+        shutil.copy(CUBINS / "release_sm_80.cubin", self.folder / "dist" / "other.cubin")
+        for says, environment in (("matches 2 files", {}), ("does not exist", {"RELEASE_NEW": "dist/none*"}),
+                                  ("RELEASE_NEW is not set", {"RELEASE_NEW": ""}),
+                                  ("use true or false", {"RELEASE_STRICT": "maybe", "RELEASE_NEW": "dist/new.cubin"})):
+            code, out, err = self.release(**environment)
+            self.assertEqual(code, 2, out + err)
+            self.assertIn(says, err)
+
+    def test_losses_may_be_allowed(self):
+        code, out, err = self.release(RELEASE_NEW=CUBINS / "release_sm_90.cubin", RELEASE_STRICT="false")
+        self.assertEqual(code, 1, out + err)
+        code, out, err = self.release(RELEASE_NEW=CUBINS / "release_sm_90.cubin", RELEASE_ALLOW_LOST="sm_80")
+        self.assertEqual(code, 0, out + err)
 
 
 class GateInitTest(FolderTest):

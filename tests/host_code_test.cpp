@@ -135,5 +135,19 @@ TEST_F(HostCodeTest, SectionsThatOverlapAreNotReadAgainAndAgain) {
   EXPECT_EQ(HashOf(library), "");
 }
 
+TEST_F(HostCodeTest, NamesOfTwoRunsOfAnOlderCompilerAreEqual) {
+  const auto hidden = [](std::string name) {
+    HidePathHashes(name);
+    return name;
+  };
+  const std::string name = "_ZN3ops52_GLOBAL__N__0c0c7144_14_conv_kernel_cu_7397b01c_22284conv";
+  EXPECT_EQ(hidden(name), hidden("_ZN3ops53_GLOBAL__N__11111111_14_conv_kernel_cu_c73f6362_130924conv"));
+  EXPECT_NE(hidden(name), hidden("_ZN3ops52_GLOBAL__N__0c0c7144_14_conv_kernel_cu_7397b01c_22284cone"));
+  EXPECT_NE(hidden(name), hidden("_ZN3ops52_GLOBAL__N__0c0c7144_14_cone_kernel_cu_7397b01c_22284conv"));
+  EXPECT_EQ(hidden(name + name), hidden(name) + hidden(name));
+  for (std::size_t size = 0; size < name.size(); ++size) (void)hidden(name.substr(0, size));  // cut off anywhere
+  (void)hidden("99999999999_GLOBAL__N__0c0c7144_99999999999999999999999_x");
+}
+
 }  // namespace
 }  // namespace fa_profile::sass::host_code_test

@@ -250,7 +250,10 @@ TEST(ThresholdRulesTest, TheValuesOfStaticMetricsComeFromTheCode) {
   EXPECT_EQ(StaticValue(code, "pv", "static_instructions"), 0.0);
   code.counts[""] = {{"instructions", 18}};
   EXPECT_EQ(StaticValue(code, "", "static_instructions"), 18.0) << "what the code says of the whole";
-  for (const StaticMetric& metric : StaticMetrics()) EXPECT_TRUE(StaticValue(code, "", metric.id)) << metric.id;
+  for (const StaticMetric& metric : StaticMetrics()) {
+    const bool is_of_releases = metric.id.ends_with("local_accesses");
+    EXPECT_EQ(StaticValue(code, "", metric.id).has_value(), !is_of_releases) << metric.id;
+  }
 }
 
 TEST(ThresholdRulesTest, TheShippedFileAppliesToTheLadder) {

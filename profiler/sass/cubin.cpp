@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "elf_file.h"
+#include "fa_profile/code_outline.h"
 #include "fa_profile/error.h"
 #include "fa_profile/opcodes.h"
 #include "fa_profile/text.h"
@@ -101,12 +102,10 @@ std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* sect
 // The encoding of instructions from Volta to Blackwell, as shown by nvdisasm -hex: 16 bytes; bits 0 to 8 are the
 // opcode, 12 to 15 the predicate, and in MUFU 74 to 77 the function.
 void ReadInstructions(int sm, std::span<const std::uint8_t> code, CubinFunction& function) {
-  constexpr int kFirstSm = 70;
-  constexpr int kLastSm = 129;
   constexpr std::uint64_t kMufu = 0x108;
   constexpr std::uint64_t kEx2 = 2;
   constexpr std::uint64_t kNever = 0xf;
-  if (sm < kFirstSm || sm > kLastSm) return;
+  if (!HasOutline(sm)) return;
   function.has_exponentials = false;
   const auto word = [code](std::size_t at) {
     std::uint64_t value = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -31,14 +32,50 @@ bool IsHostCode(const Elf64_Shdr& section, std::string_view name) {
          !name.starts_with(".eh_frame") && !name.starts_with("__nv");
 }
 
+constexpr std::string_view kPathMarks[] = {"_GLOBAL__N__", "_INTERNAL_"};
+constexpr std::size_t kPathDigits = 8;
+
+/// nvcc of CUDA 12 ends these names with another hash and a number that differ in each run of it:
+/// "61_GLOBAL__N__0c0c7144_23_deform_conv2d_kernel_cu_7397b01c_2228", mangled with its length in front. The number may
+/// have more digits in another run, and the length too.
+void HideProcessIds(std::string& bytes) {
+  const auto is_digit = [&](std::size_t i) { return std::isdigit(static_cast<unsigned char>(bytes[i])) != 0; };
+  const auto is_hex = [&](std::size_t i) { return std::isxdigit(static_cast<unsigned char>(bytes[i])) != 0; };
+  for (const std::string_view mark : kPathMarks) {
+    std::string kept;
+    std::size_t done = 0;  // how much of `bytes` is kept, or left out
+    for (std::size_t at = bytes.find(mark); at != std::string::npos; at = bytes.find(mark, at + mark.size())) {
+      std::size_t length_at = at;
+      while (length_at > 0 && at - length_at < 4 && is_digit(length_at - 1)) --length_at;
+      const std::size_t end = at + std::strtoul(bytes.substr(length_at, at - length_at).c_str(), nullptr, 10);
+      std::size_t next = at + mark.size() + kPathDigits + 1;  // after "0c0c7144_"
+      if (length_at < done || end > bytes.size() || next >= end) continue;
+      std::size_t name_bytes = 0;
+      for (; next < end && is_digit(next) && name_bytes < end; ++next) {
+        name_bytes = name_bytes * 10 + static_cast<std::size_t>(bytes[next] - '0');
+      }
+      const std::size_t hash = next + 1 + name_bytes + 1;  // after "_deform_conv2d_kernel_cu_"
+      const std::size_t number = hash + kPathDigits + 1;
+      if (number >= end || bytes[hash - 1] != '_' || bytes[number - 1] != '_') continue;
+      bool is_such = true;
+      for (std::size_t i = hash; i < number - 1; ++i) is_such = is_such && is_hex(i);
+      for (std::size_t i = number; i < end; ++i) is_such = is_such && is_digit(i);
+      if (!is_such) continue;
+      kept.append(bytes, done, length_at - done).append(at - length_at, '0').append(bytes, at, hash - at);
+      done = end;
+    }
+    if (done > 0) bytes = kept.append(bytes, done);
+  }
+}
+
 }  // namespace
 
 void HidePathHashes(std::string& bytes) {
-  constexpr std::size_t kDigits = 8;
-  for (const std::string_view mark : {std::string_view("_GLOBAL__N__"), std::string_view("_INTERNAL_")}) {
+  HideProcessIds(bytes);
+  for (const std::string_view mark : kPathMarks) {
     for (std::size_t at = bytes.find(mark); at != std::string::npos; at = bytes.find(mark, at)) {
       at += mark.size();
-      const std::size_t end = std::min(at + kDigits, bytes.size());
+      const std::size_t end = std::min(at + kPathDigits, bytes.size());
       for (; at < end && std::isxdigit(static_cast<unsigned char>(bytes[at])) != 0; ++at) bytes[at] = '0';
     }
   }

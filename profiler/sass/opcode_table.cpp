@@ -33,14 +33,14 @@ constexpr Opcode kOpcodes[] = {
     {"BMOV", C::kControl, F::kOther, P::kControl},
     {"BMSK", C::kInteger, F::kOther, P::kArithmetic},
     {"BPT", C::kControl, F::kTrap, P::kControl, {.defines_nothing = true}},
-    {"BRA", C::kControl, F::kBranch, P::kControl, {.defines_nothing = true}},
+    {"BRA", C::kControl, F::kBranch, P::kControl, {.defines_nothing = true, .encoding = 0x147}},
     {"BREAK", C::kControl, F::kConvergence, P::kControl, {.defines_nothing = true}},
     {"BREV", C::kInteger, F::kOther, P::kArithmetic},
-    {"BRX", C::kControl, F::kIndirectBranch, P::kControl, {.defines_nothing = true}},
-    {"BRXU", C::kControl, F::kIndirectBranch, P::kControl, {.defines_nothing = true}},
-    {"BSSY", C::kControl, F::kRegionBegin, P::kControl, {.defines_nothing = true}},
-    {"BSYNC", C::kControl, F::kRegionEnd, P::kControl, {.defines_nothing = true}},
-    {"CALL", C::kControl, F::kCall, P::kControl, {.defines_nothing = true}},
+    {"BRX", C::kControl, F::kIndirectBranch, P::kControl, {.defines_nothing = true, .encoding = 0x149}},
+    {"BRXU", C::kControl, F::kIndirectBranch, P::kControl, {.defines_nothing = true, .encoding = 0x158}},
+    {"BSSY", C::kControl, F::kRegionBegin, P::kControl, {.defines_nothing = true, .encoding = 0x145}},
+    {"BSYNC", C::kControl, F::kRegionEnd, P::kControl, {.defines_nothing = true, .encoding = 0x141}},
+    {"CALL", C::kControl, F::kCall, P::kControl, {.defines_nothing = true, .encoding = 0x144}},
     {"CCTL", C::kFence, F::kSync, P::kArithmetic, {.defines_nothing = true}},
     {"CCTLL", C::kFence, F::kSync, P::kArithmetic, {.defines_nothing = true}},
     {"CCTLT", C::kFence, F::kSync, P::kArithmetic, {.defines_nothing = true}},
@@ -63,7 +63,7 @@ constexpr Opcode kOpcodes[] = {
     {"ELECT", C::kControl, F::kOther, P::kControl, {.predicate_first = true}},
     {"ENDCOLLECTIVE", C::kControl, F::kOther, P::kArithmetic},
     {"ERRBAR", C::kFence, F::kSync, P::kBarriers, {.defines_nothing = true}},
-    {"EXIT", C::kControl, F::kExit, P::kControl, {.defines_nothing = true}},
+    {"EXIT", C::kControl, F::kExit, P::kControl, {.defines_nothing = true, .encoding = 0x14d}},
     {"F2F", C::kInteger, F::kConversion, P::kArithmetic},
     {"F2FP", C::kInteger, F::kConversion, P::kArithmetic},
     {"F2I", C::kInteger, F::kOther, P::kArithmetic},
@@ -133,7 +133,7 @@ constexpr Opcode kOpcodes[] = {
     {"LDG", C::kGlobalLoad, F::kGlobalLoad, P::kLoads},
     {"LDGDEPBAR", C::kAsyncWait, F::kCopyGroupEnd, P::kBarriers, {.defines_nothing = true}},
     {"LDGSTS", C::kAsyncCopy, F::kAsyncCopy, P::kLoads, {.defines_nothing = true}},
-    {"LDL", C::kLocalLoad, F::kLocalLoad, P::kLoads},
+    {"LDL", C::kLocalLoad, F::kLocalLoad, P::kLoads, {.encoding = 0x183}},
     {"LDS", C::kSharedLoad, F::kSharedLoad, P::kLoads},
     {"LDSM", C::kMatrixLoad, F::kSharedLoad, P::kLoads},
     {"LDTDEPBAR", C::kAsyncWait, F::kSync, P::kLoads, {.defines_nothing = true}},
@@ -150,7 +150,7 @@ constexpr Opcode kOpcodes[] = {
     {"MOVM", C::kInteger, F::kMove, P::kArithmetic, {.integer = I::kCopy}},
     {"MUFU", C::kSpecial, F::kOther, P::kReduction},
     {"NANOSLEEP", C::kControl, F::kSync, P::kBarriers, {.defines_nothing = true}},
-    {"NOP", C::kControl, F::kNop, P::kControl, {.defines_nothing = true}},
+    {"NOP", C::kControl, F::kNop, P::kControl, {.defines_nothing = true, .encoding = 0x118}},
     {"OMMA", C::kTensor, F::kMatrix, P::kMatrix, {.encoding = 0x07f}},
     {"P2R", C::kInteger, F::kOther, P::kArithmetic},
     {"PLOP3", C::kInteger, F::kOther, P::kArithmetic, {.two_predicates = true}},
@@ -167,7 +167,7 @@ constexpr Opcode kOpcodes[] = {
     {"REDAS", C::kAsyncCopy, F::kRemoteStore, P::kStores, {.defines_nothing = true}},
     {"REDG", C::kAtomic, F::kGlobalStore, P::kStores, {.defines_nothing = true}},
     {"REDUX", C::kReduction, F::kOther, P::kReduction},
-    {"RET", C::kControl, F::kReturn, P::kControl, {.defines_nothing = true}},
+    {"RET", C::kControl, F::kReturn, P::kControl, {.defines_nothing = true, .encoding = 0x150}},
     {"RPCMOV", C::kControl, F::kOther, P::kArithmetic},
     {"RTT", C::kControl, F::kOther, P::kArithmetic},
     {"S2R", C::kInteger, F::kAddress, P::kArithmetic},
@@ -182,7 +182,7 @@ constexpr Opcode kOpcodes[] = {
     {"ST", C::kGlobalStore, F::kGlobalStore, P::kStores, {.defines_nothing = true}},
     {"STAS", C::kAsyncCopy, F::kRemoteStore, P::kStores, {.defines_nothing = true}},
     {"STG", C::kGlobalStore, F::kGlobalStore, P::kStores, {.defines_nothing = true}},
-    {"STL", C::kLocalStore, F::kLocalStore, P::kStores, {.defines_nothing = true}},
+    {"STL", C::kLocalStore, F::kLocalStore, P::kStores, {.defines_nothing = true, .encoding = 0x187}},
     {"STS", C::kSharedStore, F::kSharedStore, P::kStores, {.defines_nothing = true}},
     {"STSM", C::kMatrixStore, F::kSharedStore, P::kStores, {.defines_nothing = true}},
     {"STTM", C::kMatrixStore, F::kTensorStore, P::kStores, {.defines_nothing = true}},
@@ -309,12 +309,19 @@ constexpr auto kRowAt = [] {
   return row_at;
 }();
 
-constexpr auto kMatrixEncodings = [] {
-  std::array<bool, 512> is_matrix{};
-  for (const Opcode& row : kOpcodes) is_matrix[row.traits.encoding] |= row.opcode_class == C::kTensor;
-  return is_matrix;
+/// Rows by encoding: a row's index plus one, or 0.
+constexpr auto kRowOfEncoding = [] {
+  std::array<std::uint16_t, 512> row_of{};
+  for (std::size_t row = 0; row < std::size(kOpcodes); ++row) {
+    if (const std::uint16_t bits = kOpcodes[row].traits.encoding; bits != 0) {
+      row_of[bits] = static_cast<std::uint16_t>(row + 1);
+    }
+  }
+  return row_of;
 }();
-static_assert(!kMatrixEncodings[0], "a matrix instruction has no encoding");
+static_assert(std::ranges::none_of(kOpcodes, [](const Opcode& row) {
+  return row.opcode_class == C::kTensor && row.traits.encoding == 0;
+}));
 
 // In the order of the enumeration.
 constexpr std::array<std::string_view, kOpcodeClasses> kClassNames = {
@@ -354,7 +361,15 @@ const Opcode& FindOpcode(std::string_view opcode) {
   return is_matrix ? kMatrix : kUnknown;
 }
 
-bool IsMatrixEncoding(std::uint64_t bits) { return bits < kMatrixEncodings.size() && kMatrixEncodings[bits]; }
+const Opcode* FindEncoding(std::uint64_t bits) {
+  if (bits >= kRowOfEncoding.size() || kRowOfEncoding[bits] == 0) return nullptr;
+  return &kOpcodes[kRowOfEncoding[bits] - 1];
+}
+
+bool IsMatrixEncoding(std::uint64_t bits) {
+  const Opcode* const row = FindEncoding(bits);
+  return row != nullptr && row->opcode_class == C::kTensor;
+}
 
 // The first matching rule is used, so special cases come before the short prefixes that would swallow them. Maxima,
 // shuffles and votes are how attention reduces a row, so they go with the exponentials. WARPGROUP waits for matrix

@@ -18,6 +18,8 @@ constexpr std::array kStaticMetrics = {
     StaticMetric{"local_array_bytes", "local arrays' bytes per thread", "bytes", kLower, false},
     StaticMetric{"static_shared_memory_bytes", "static shared memory", "bytes", kNeutral, false},
     StaticMetric{"blocks_per_sm", "resident blocks per SM", "count", kHigher, false},
+    StaticMetric{"local_accesses", "loads and stores of local memory", "count", kLower, false},
+    StaticMetric{"loop_local_accesses", "loads and stores of local memory in loops", "count", kLower, false},
     StaticMetric{"static_instructions", "instructions in the code", "instructions", kLower, true},
     StaticMetric{"static_tensor_instructions", "tensor instructions in the code", "instructions", kNeutral, true},
 };

@@ -168,6 +168,9 @@ bool BeginsLikeStream(std::string_view bytes) {
          (bytes.size() > kTarMagicOffset && bytes.substr(kTarMagicOffset).starts_with("ustar"));
 }
 
+/// Whether a Debian package begins like this: an archive by ar, as static libraries are, with this first file.
+bool BeginsLikeDebianPackage(std::string_view bytes) { return bytes.starts_with("!<arch>\ndebian-binary "); }
+
 constexpr std::string_view kZipMagic = "PK\x03\x04";
 
 enum class ArchiveKind {
@@ -180,7 +183,8 @@ ArchiveKind ArchiveKindOf(const std::string& path) {
   const Descriptor file = OpenFile(path);
   std::vector<char> bytes(512);
   const std::string_view head(bytes.data(), ReadSome(file.get(), path, bytes));
-  if (head.starts_with(kZipMagic) || BeginsLikeStream(head)) return ArchiveKind::kWhole;
+  if (head.starts_with(kZipMagic) || BeginsLikeStream(head) || BeginsLikeDebianPackage(head))
+    return ArchiveKind::kWhole;
   constexpr off_t kMostEndBytes = 16384;  // in which libarchive looks for the end of a zip archive
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
   if (size < 0 || ::lseek(file.get(), std::max<off_t>(0, size - kMostEndBytes), SEEK_SET) < 0)
@@ -290,6 +294,7 @@ class PackageWalk {
     archive_read_support_format_zip_seekable(reader);
     if (!zip_only) {
       archive_read_support_format_tar(reader);
+      archive_read_support_format_ar(reader);
       archive_read_support_format_raw(reader);
       // Without the library libarchive would run a program.
       if (archive_zlib_version() != nullptr) archive_read_support_filter_gzip(reader);

@@ -136,7 +136,7 @@ struct Opcode {
     bool wide = false;                     ///< result and sources have 64 bits, unless a modifier says 32
     int flops = 0;                         ///< per thread
     IntegerOp integer = IntegerOp::kNone;  ///< without modifiers
-    std::uint16_t encoding = 0;            ///< for a matrix instruction: bits 0 to 8 of its machine code
+    std::uint16_t encoding = 0;            ///< bits 0 to 8 of its machine code; 0: no reader needs it
   };
 
   std::string_view base{};  ///< "HMMA"
@@ -152,6 +152,9 @@ std::span<const Opcode> OpcodeTable();
 /// An opcode's row. For one that is not in the table, a row without a base: uniform work if it begins with U, a matrix
 /// instruction of unknown form if it ends in MMA.
 const Opcode& FindOpcode(std::string_view opcode);
+
+/// The row whose encoding has these bits 0 to 8, one of several matrix instructions that share them; null: none.
+const Opcode* FindEncoding(std::uint64_t bits);
 
 /// Whether these are bits 0 to 8 of a matrix instruction's machine code.
 bool IsMatrixEncoding(std::uint64_t bits);

@@ -9,8 +9,8 @@
 
 namespace fa_profile::gate {
 
-/// A property of machine code: a metric of tier 0, which rules can name like one of the catalogue. Known without a GPU,
-/// and equal for equal code.
+/// A property of machine code, which rules can name like a metric of the catalogue: of tier 0, or (local_accesses,
+/// loop_local_accesses) of ReleaseCode alone. Known without a GPU, and equal for equal code.
 struct StaticMetric {
   std::string_view id;     ///< "spill_bytes"
   std::string_view label;  ///< in a report: "spilled bytes per thread"
