@@ -255,7 +255,11 @@ Release ReadRelease(const std::string& package, const ReleaseOptions& options) {
     if (!is_folder && !is_wheel) {
       inside = name == own ? "" : name.substr(std::min(name.size(), own.size() + 1));
     }
-    sass::InFile(name, [&] { reader.Read(inside, path); });
+    try {
+      reader.Read(inside, path);
+    } catch (const Error& why) {
+      throw sass::InFile(name, why);
+    }
   };
   const auto skip = [&](const std::string& name, const std::string& why) {
     reader.AddUnread(name.empty() || why.starts_with(name) ? why : name + ": " + why);
