@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/code_outline.h"
@@ -38,7 +39,8 @@ TEST(CountCodeTest, AnOutlineCountsLikeTheDisassembly) {
     std::vector<sass::CubinPart> parts;
     for (const auto& bytes : files) parts.push_back({bytes, {}});
     sass::DisassembleTogether(parts, sass::RequireNvdisasm(), [&](std::size_t part, const DeviceFunction& function) {
-      const std::vector<DeviceFunction> outline = sass::ReadOutline(files[part], {function.name});
+      std::vector<DeviceFunction> outline;
+      sass::ReadOutline(files[part], {function.name}, [&](DeviceFunction one) { outline.push_back(std::move(one)); });
       ASSERT_EQ(outline.size(), 1U) << function.name;
       const CodeCounts counts = CountCode(outline.front());
       EXPECT_EQ(Values(counts), Values(CountCode(function))) << architecture << " " << function.name;
@@ -57,7 +59,7 @@ TEST(CountCodeTest, WhatIsNotCodeOrOfAnUnknownArchitectureIsRefused) {
   EXPECT_TRUE(sass::HasOutline(70));
   EXPECT_FALSE(sass::HasOutline(130));
   const std::vector<std::uint8_t> text(100, 'x');
-  EXPECT_THROW((void)sass::ReadOutline(text, {"k"}), Error);
+  EXPECT_THROW(sass::ReadOutline(text, {"k"}, [](const DeviceFunction&) {}), Error);
 }
 
 }  // namespace

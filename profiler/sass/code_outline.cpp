@@ -94,7 +94,8 @@ bool HasOutline(int sm) {
   return sm >= kFirstSm && sm <= kLastSm;
 }
 
-std::vector<DeviceFunction> ReadOutline(std::span<const std::uint8_t> cubin, const std::vector<std::string>& wanted) {
+void ReadOutline(std::span<const std::uint8_t> cubin, const std::vector<std::string>& wanted,
+                 const TakeFunction& take) {
   const ElfFile elf = ReadElf(cubin);
   if (!HasOutline(elf.sm)) {
     throw Error("the encoding of instructions for sm_" + std::to_string(elf.sm) + " is not known",
@@ -102,12 +103,10 @@ std::vector<DeviceFunction> ReadOutline(std::span<const std::uint8_t> cubin, con
   }
   std::vector<std::string_view> names(wanted.begin(), wanted.end());
   std::ranges::sort(names);
-  std::vector<DeviceFunction> functions;
   for (const auto& [section, index] : elf.OuterFunctions()) {
     const ElfFile::Symbol& symbol = elf.symbols[index];
-    if (std::ranges::binary_search(names, symbol.name)) functions.push_back(OutlineOf(elf, symbol));
+    if (std::ranges::binary_search(names, symbol.name)) take(OutlineOf(elf, symbol));
   }
-  return functions;
 }
 
 }  // namespace fa_profile::sass

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "fa_profile/code_outline.h"
 #include "fa_profile/cubin.h"
 #include "fa_profile/error.h"
 #include "fa_profile/line_table.h"
@@ -17,6 +18,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const fa_profile::sass::LineTable lines(bytes);
     for (const fa_profile::sass::CubinFunction& function : info.functions) {
       if (function.code_bytes > size) std::abort();
+      if (fa_profile::sass::HasOutline(info.sm)) {
+        fa_profile::sass::ReadOutline(bytes, {function.name}, [&](const fa_profile::DeviceFunction& outline) {
+          if (outline.instructions.size() > size / 16) std::abort();
+        });
+      }
       for (std::uint64_t offset = 0; offset < function.code_bytes && offset < 4096; offset += 16) {
         lines.Frames(function.name, offset);
       }

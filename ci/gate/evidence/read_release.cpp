@@ -192,7 +192,7 @@ class ReleaseReader {
       if (code.stack_frame_bytes == 0) code.local_accesses = code.loop_local_accesses = 0;
     }
     if (sass::HasOutline(info.sm)) {
-      for (const DeviceFunction& function : sass::ReadOutline(bytes, symbols)) {
+      sass::ReadOutline(bytes, symbols, [&](const DeviceFunction& function) {
         const analyze::CodeCounts counts = analyze::CountCode(function);
         ReleaseCode& code = codes.at(function.name);
         code.instructions = counts.instructions;
@@ -201,7 +201,7 @@ class ReleaseReader {
         code.loop_local_accesses = counts.loop_local_accesses;
         code.tensor_instructions = counts.tensor_instructions;
         code.loops_known = counts.unknown_branches == 0;
-      }
+      });
     }
     for (auto& [symbol, code] : codes) release_.code.push_back(std::move(code));
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/recording.h"
+#include "fa_profile/disassembly.h"
 
 namespace fa_profile::sass {
 
@@ -16,7 +16,8 @@ bool HasOutline(int sm);
 /// code takes milliseconds. Only what decides about control flow, accesses of local memory and matrix instructions has
 /// an opcode; a matrix instruction has that of one of its encoding. Every other instruction has none.
 ///
-/// `wanted`: mangled names. Throws Error: the bytes are not a cubin, or !HasOutline().
-std::vector<DeviceFunction> ReadOutline(std::span<const std::uint8_t> cubin, const std::vector<std::string>& wanted);
+/// `wanted`: mangled names. `take` gets one function at a time, which needs ten times as much memory as its code.
+/// Throws Error: the bytes are not a cubin, or !HasOutline().
+void ReadOutline(std::span<const std::uint8_t> cubin, const std::vector<std::string>& wanted, const TakeFunction& take);
 
 }  // namespace fa_profile::sass
