@@ -5,7 +5,7 @@
 WITH by_driver AS (
   SELECT gpu, kernel_name, shape, driver_version, min(recorded_at) AS first, min(date) AS since,
          count(*) AS recordings, median(phase_time_seconds) AS seconds
-  FROM 'history/phases/**/*.parquet' WHERE phase = 'softmax' GROUP BY ALL),
+  FROM 'history/phases/**/*.parquet' WHERE phase = 'softmax' AND part IS NULL GROUP BY ALL),
 steps AS (
   SELECT *, lag(driver_version) OVER w AS driver_before, seconds / lag(seconds) OVER w - 1 AS slower_ratio
   FROM by_driver WINDOW w AS (PARTITION BY gpu, kernel_name, shape ORDER BY first))

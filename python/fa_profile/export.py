@@ -46,7 +46,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         description="Adds recordings to a folder of Parquet: launches, metrics, phases and findings, by date, GPU and kernel. A "
         "recording that is there already is not added again; one that cannot be read is named and skipped. Exit code: 0 all "
         "recordings are in the folder, 2 not all.",
-        epilog="Needs pyarrow. docs/python.md shows how to query the folder.",
+        epilog="Needs pyarrow. Export a day's recordings in one call: each call writes a file for each date, GPU and kernel. "
+        "docs/python.md shows how to query the folder.",
     )
     parser.add_argument("folder", metavar="FOLDER", nargs="?", help="where launches/, metrics/, phases/, findings/ are, or are made")
     parser.add_argument("recordings", metavar="RECORDING", nargs="*", help="a *.fap, a folder of them, or a pattern: 'runs/**/*.fap'")

@@ -26,7 +26,7 @@ from .recording import Path, Recording, _file
 _BATCH_ROWS = 250_000
 _BATCH_CHARACTERS = 1 << 27
 _MOST_READERS = 8
-# Hive's name for a null in a folder's name, which every engine knows.
+# Hive's name of the folder for null. DuckDB, Spark and Trino read null; ClickHouse reads this text.
 _ABSENT = "__HIVE_DEFAULT_PARTITION__"
 _FOLDER_CHARACTERS = 100
 _DATABASE = b"SQLite format 3\0"
@@ -59,8 +59,9 @@ def to_parquet(
 
     `recordings`: Recordings, paths, folders (their ``*.fap`` files, at any depth) and patterns (``runs/**/*.fap``). A
     recording is known by its bytes and is added once, also when several processes write to `folder`. One that cannot be
-    read is skipped. What a killed process left is removed by the next one. Memory does not grow with the number of
-    recordings. `progress` is called after each.
+    read is skipped. What a killed process left is removed by the next one. Memory holds a batch of rows, and the ids of
+    all recordings of the folder. A call writes a file for each date, GPU and kernel: few calls with many recordings make
+    files that are read fast. `progress` is called after each recording.
 
     Raises Error without pyarrow, without any recording, or where `folder` cannot be written.
     """

@@ -178,9 +178,10 @@ def describe() -> str:
     lines = [
         "The tables of `python3 -m fa_profile.export`, one folder each, made from python/fa_profile/parquet_columns.py.",
         f"docs/python.md explains them. Absent is null, never 0 or NaN. Texts end after {MOST_CHARACTERS} characters. A later",
-        "version adds columns at the end.",
+        "version adds columns at the end. A call writes a file for each date, GPU and kernel: few calls with many recordings",
+        "make files that are read fast.",
         "",
-        "Folders of each table, columns to SQL: unknown is __HIVE_DEFAULT_PARTITION__, which is null.",
+        "Folders of each table, columns to SQL. Unknown is __HIVE_DEFAULT_PARTITION__: null, but that text in ClickHouse.",
         *_lines(PARTITIONS),
         "",
         "First columns of each table.",
