@@ -36,6 +36,9 @@ fa_profile_trace_tools=${fa_profile_cache:+$fa_profile_cache/trace-tools-0.59.1}
 # Fetched by ci/setup.sh --mcp for `fa-profile mcp`, and for its tests: the SDK of the Model Context Protocol.
 fa_profile_mcp_packages=${fa_profile_cache:+$fa_profile_cache/mcp-2.3.0}
 
+# Fetched by ci/setup.sh for the test of recordings as Parquet: pyarrow and DuckDB.
+fa_profile_parquet_packages=${fa_profile_cache:+$fa_profile_cache/parquet-21.0.0}
+
 # nvdisasm and cuobjdump, which ci/setup.sh puts under fa_profile_cuda_tools for toolkits without them, are found last.
 fa_profile_cuda_tools=${fa_profile_cache:+$fa_profile_cache/cuda-tools-13.2}
 case :$PATH: in

