@@ -29,8 +29,8 @@ using TakeSkippedFile = std::function<void(const std::string& name, const std::s
 
 /// Finds the files with GPU code of a Python package: a folder, or a wheel (any zip archive). Every regular file is
 /// searched, whatever its name and its first bytes. Archives and compressed files among them (zip, tar, gz, xz, zst,
-/// bz2, Debian packages) are unpacked, and what is in them is called "package/archive.zip/file.so"; those that cannot be opened are
-/// searched as they are.
+/// bz2, Debian packages) are unpacked, and what is in them is called "package/archive.zip/file.so"; those that cannot
+/// be opened are searched as they are.
 ///
 /// Symbolic links are not followed. A wheel's files are unpacked one at a time, into a file without a
 /// name, which no signal leaves behind; its names are text only. What is encrypted, damaged, larger than `limits` or
