@@ -1,8 +1,9 @@
 // 100 kernels that are compiled, loaded, launched and unloaded: nvcc -arch=sm_90 jit_modules.cu -lnvrtc -lcuda
 //
 // Four threads load each module twice and launch its kernel 15 times per load. Prints a checksum and that each of
-// jit_0 to jit_99 was launched 30 times. Shortened from a program of which, watched, some have the name of one loaded
-// later (H200): CUPTI appears to free a name with its module, before the records that point to it are handed over.
+// jit_0 to jit_99 was launched 30 times. Shortened from a larger program: watched, some kernels get the name of one
+// loaded later (H200): CUPTI appears to free a name with its module, before the records that point to it are handed
+// over.
 #include <cuda.h>
 #include <nvrtc.h>
 #include <unistd.h>
