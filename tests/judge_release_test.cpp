@@ -71,6 +71,15 @@ TEST(JudgeReleaseTest, EqualCodeIsTheSame) {
   EXPECT_EQ(ExitCode(result, true), 0);
 }
 
+TEST(JudgeReleaseTest, CodeForOtherArchitecturesIsNotTheSame) {
+  ReleaseCode newer = Kernel("k()");
+  newer.architecture = "sm_120";
+  const ReleaseResult result = Judged(Of({Kernel("k()")}), Of({newer}));
+  EXPECT_EQ(result.verdict, Verdict::kRegression);
+  EXPECT_NE(result.headline.find("; no kernel is in both for the same architecture"), std::string::npos)
+      << result.headline;
+}
+
 TEST(JudgeReleaseTest, WhatMakesAKernelWorseBlocks) {
   const std::vector<std::pair<std::string, void (*)(ReleaseCode&)>> worse = {
       {"loop_local_accesses", [](ReleaseCode& code) { code.loop_local_accesses = code.local_accesses = 55; }},

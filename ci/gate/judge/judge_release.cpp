@@ -452,7 +452,10 @@ class ReleaseJudge {
     }
     say(suspect, "kernel has much more code or registers", "kernels have much more code or registers");
     say(improved, "kernel is better", "kernels are better");
-    if (changed.empty() && lost.empty()) {
+    const auto in_both = [](const ReleaseArchitecture& row) { return row.same + row.changed > 0; };
+    if (std::ranges::none_of(result_.architectures, in_both)) {
+      parts.emplace_back("no kernel is in both for the same architecture");
+    } else if (changed.empty() && lost.empty()) {
       parts.emplace_back("every kernel in both has the same code");
     } else {
       say(changed, "kernel changed", "kernels changed");
