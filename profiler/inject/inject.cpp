@@ -191,7 +191,7 @@ class Injection {
 
   // Stops recording before allocations fail, and measuring before files cannot be opened.
   void WatchRoom() {
-    if (InjectedProgram::WhyNoRoom().empty()) return;
+    if (InjectedProgram::HasRoom()) return;
     reserve_.Release();
     gate_.WatchRoom();
     const std::optional<std::int64_t> left = AddressSpaceLeft();

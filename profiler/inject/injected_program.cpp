@@ -118,20 +118,22 @@ collect::ProgramApi::Sampling InjectedProgram::sampling() {
   return sampler_.closed() ? Sampling::kOff : Sampling::kOn;
 }
 
-std::string InjectedProgram::WhyNoRoom() {
-  if (!HasDescriptorsLeft(kDescriptorsToMeasure)) {
-    return fmt::format("the program may open fewer than {} more files (RLIMIT_NOFILE), and measuring opens some",
-                       kDescriptorsToMeasure);
-  }
-  const std::optional<std::int64_t> left = AddressSpaceLeft();
-  if (!left || *left >= kRoomToMeasureBytes) return {};
-  return fmt::format(
-      "the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left, and measuring takes up to {}",
-      FormatValue(static_cast<double>(*left), "bytes"), FormatValue(static_cast<double>(kRoomToMeasureBytes), "bytes"));
+bool InjectedProgram::HasRoom() noexcept {
+  return HasDescriptorsLeft(kDescriptorsToMeasure) &&
+         AddressSpaceLeft().value_or(kRoomToMeasureBytes) >= kRoomToMeasureBytes;
 }
 
 void InjectedProgram::RequireRoom() {
-  if (const std::string why = WhyNoRoom(); !why.empty()) throw Error(why);
+  if (!HasDescriptorsLeft(kDescriptorsToMeasure)) {
+    throw Error(fmt::format("the program may open fewer than {} more files (RLIMIT_NOFILE), and measuring opens some",
+                            kDescriptorsToMeasure));
+  }
+  const std::optional<std::int64_t> left = AddressSpaceLeft();
+  if (!left || *left >= kRoomToMeasureBytes) return;
+  throw Error(
+      fmt::format("the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left, and measuring takes up to {}",
+                  FormatValue(static_cast<double>(*left), "bytes"),
+                  FormatValue(static_cast<double>(kRoomToMeasureBytes), "bytes")));
 }
 
 collect::CollectRun& InjectedProgram::TakeCounters() {

@@ -29,8 +29,8 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   static constexpr std::int64_t kRoomToMeasureBytes = std::int64_t{1} << 30U;
   /// The same for files: where CUPTI cannot open one, it crashes later (CUDA 13.0: in cuptiActivityDisable()).
   static constexpr int kDescriptorsToMeasure = 64;
-  /// Which of these the program does not leave. Empty: it leaves enough.
-  static std::string WhyNoRoom();
+  /// Whether the program leaves both. Allocates nothing.
+  static bool HasRoom() noexcept;
 
   /// `sampler` is closed while counters are measured.
   InjectedProgram(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler);
