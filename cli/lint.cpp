@@ -63,7 +63,7 @@ PackageLint LintOnePackage(const LintCommand& command) {
   ProgressBar progress(ProgressBar::Elsewhere::kLines);
   const auto writer = command.format->package(std::cout, TerminalOptions());
   const StopSignals stop;
-  const PackageLint package =
+  PackageLint package =
       load::LintPackage(command.package, command,
                         {.progress = [&](int done, int total) { progress.Show("lint", "cubins", done, total); },
                          .kernel =

@@ -17,7 +17,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostKernels = 1'000'000;
 constexpr std::size_t kMostUnread = 100;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50U;
+constexpr std::int64_t kMostReleaseBytes = std::int64_t{1} << 50U;
 constexpr std::int64_t kMostCount = 1'000'000'000;
 
 /// Calls `see` with the key and the member of each number and flag of a kernel's code.
@@ -87,7 +87,7 @@ void ReadValue(const JsonNode& node, Value& value) {
     if (value < 0.0 || value > 1.0) node.Fail("must be from 0 to 1");
   } else {
     constexpr bool kIsBytes = sizeof(Value) == sizeof(std::int64_t);
-    value = static_cast<Value>(node.Integer(0, kIsBytes ? kMostBytes : kMostCount));
+    value = static_cast<Value>(node.Integer(0, kIsBytes ? kMostReleaseBytes : kMostCount));
   }
 }
 
@@ -155,7 +155,7 @@ Release ReleaseFromJson(const std::string& text, const std::string& name) {
       {"format", "version", "origin", "package_bytes", "files", "unread", "unread_more", "code", "later"});
   Release release;
   release.origin = document.At("origin").Text();
-  release.package_bytes = document.At("package_bytes").Integer(0, kMostBytes);
+  release.package_bytes = document.At("package_bytes").Integer(0, kMostReleaseBytes);
   release.files = static_cast<int>(document.At("files").Integer(0, kMostCount));
   release.unread = document.At("unread").Texts(kMostUnread);
   release.unread_more = document.At("unread_more").Integer(0, kMostCount);
