@@ -25,8 +25,8 @@ constexpr double kGapNs = 3000.0;
 constexpr double kPythonGapNs = 40000.0;  // as long as Python may take to launch a graph
 constexpr double kChainPart = 0.65;
 // By how much a call on new inputs may take longer: part of a timed call, and the error of both times. The witness
-// reads the GPU's counters every 20 us; of 17 honest kernels none took more than 3 us longer, nor 110 us by the CPU
-// (H200).
+// reads the GPU's counters every 20 us. Of 16 honest kernels none took more than 3 us longer on the GPU, or 125 us in
+// all (H200).
 constexpr double kFirstPart = 0.3;
 constexpr double kFirstBusyNs = 20e3;
 constexpr double kFirstElapsedNs = 300e3;
