@@ -19,6 +19,7 @@
 
 #include "cuda_api.h"
 #include "cupti_objects.h"
+#include "fa_profile/launch_names.h"
 #include "fa_profile/nvtx_callbacks.h"
 #include "kept_graphs.h"
 
@@ -43,6 +44,9 @@ constexpr CUpti_CallbackId kCaptures[] = {
 // Destroying a stream while it captures ends its capture.
 constexpr CUpti_CallbackId kStreamEnds[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy,
                                             CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2};
+
+constexpr CUpti_CallbackId kUnloads[] = {CUPTI_DRIVER_TRACE_CBID_cuModuleUnload,
+                                         CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload};
 
 constexpr CUpti_CallbackId kHostWork[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc,
                                           CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc_ptsz,
@@ -87,6 +91,7 @@ std::mutex the_mutex;
 CUpti_SubscriberHandle the_subscriber = nullptr;
 std::atomic<bool> observer_watches = false;  // launches
 bool ranges_watched = false;
+std::atomic<bool> names_watched = false;
 bool graphs_kept = false;  // from ObserveProgram() on
 std::atomic<bool> is_fork = false;
 std::atomic<int> callbacks_under_way = 0;
@@ -112,11 +117,13 @@ bool IsReadable(const char* name) noexcept {
   return true;
 }
 
+const char* NameOf(const char* symbol) noexcept { return symbol != nullptr && IsReadable(symbol) ? symbol : "?"; }
+
 // cuLaunchKernel's and cuLaunchCooperativeKernel's parameters, and CUlaunchConfig, share these members.
 template <typename Parameters>
 LaunchCall KernelCall(const Parameters& p, const char* symbol) {
   LaunchCall call;
-  call.symbol = symbol != nullptr && IsReadable(symbol) ? symbol : "?";
+  call.symbol = NameOf(symbol);
   call.grid = {static_cast<int>(p.gridDimX), static_cast<int>(p.gridDimY), static_cast<int>(p.gridDimZ)};
   call.block = {static_cast<int>(p.blockDimX), static_cast<int>(p.blockDimY), static_cast<int>(p.blockDimZ)};
   return call;
@@ -250,6 +257,10 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
     if (!enters && Succeeded(data)) OnGraphChange(id, data.functionParams);
     return;
   }
+  if (std::ranges::find(kUnloads, id) != std::end(kUnloads)) {
+    if (enters) observer.OnModuleUnloads();
+    return;
+  }
   if (std::ranges::find(kHostWork, id) != std::end(kHostWork)) {
     if (enters && observer_watches) observer.OnHostWork();
     return;
@@ -261,6 +272,7 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
   if (enters) {
     if (const NvtxRanges::Node range = CurrentNvtxRange(); range != 0)
       ProcessNvtxRanges().OnLaunch(data.correlationId, range);
+    if (names_watched && !IsGraphLaunch(id)) ProcessLaunchNames().OnLaunch(data.correlationId, NameOf(data.symbolName));
   }
   // A measured launch always gets its OnLaunched(): the watch stays on until then.
   if (!observer_watches) return;
@@ -290,7 +302,7 @@ void OnGraphNode(CUpti_CallbackId id, const CUpti_GraphData& graph) noexcept {
 
 // Under the_mutex.
 void SwitchLaunches() noexcept {
-  const bool on = observer_watches || ranges_watched;
+  const bool on = observer_watches || ranges_watched || names_watched;
   for (const CUpti_CallbackId id : kLaunches) {
     (void)cuptiEnableCallback(on ? 1 : 0, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
@@ -375,6 +387,9 @@ bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler, bool gr
   for (const CUpti_CallbackId id : kInstantiations) {
     (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
+  for (const CUpti_CallbackId id : kUnloads) {
+    (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  }
   graphs_kept = graphs;
   for (const CUpti_CallbackId id : kGraphChanges) {
     if (graphs) (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
@@ -422,6 +437,13 @@ void WatchRanges() noexcept {
   ranges_watched = true;
   SwitchLaunches();
   SwitchGraphNodesOn();
+}
+
+void WatchNames() noexcept {
+  const std::lock_guard lock(the_mutex);
+  if (the_subscriber == nullptr) return;
+  names_watched = true;
+  SwitchLaunches();
 }
 
 const void* ContextOfThisThread() noexcept {

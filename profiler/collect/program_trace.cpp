@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check_cupti.h"
+#include "fa_profile/launch_names.h"
 
 namespace fa_profile::collect {
 namespace {
@@ -72,7 +73,9 @@ GpuWork CommonWork(const Record& record, GpuWork::Kind kind) {
 
 GpuWork KernelWorkOf(const CUpti_ActivityKernel10& kernel) {
   GpuWork work = CommonWork(kernel, GpuWork::Kind::kKernel);
-  work.name = kernel.name != nullptr ? kernel.name : "?";
+  const char* const kept = kernel.graphId == 0 ? ProcessLaunchNames().NameOf(kernel.correlationId) : nullptr;
+  const char* const of_cupti = kernel.name != nullptr ? kernel.name : "?";
+  work.name = kept != nullptr ? kept : of_cupti;
   work.grid = {kernel.gridX, kernel.gridY, kernel.gridZ};
   work.block = {kernel.blockX, kernel.blockY, kernel.blockZ};
   work.cluster = {static_cast<int>(kernel.clusterX), static_cast<int>(kernel.clusterY),

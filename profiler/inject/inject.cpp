@@ -109,6 +109,7 @@ class Injection {
   void Finish() noexcept {
     if (is_fork || !thread_.joinable()) return;
     const QuietWrites quiet;
+    program_.SettleNames();
     {
       const std::lock_guard lock(mutex_);
       ends_ = true;
@@ -237,7 +238,7 @@ class Injection {
     }
     spans_followed_ = spans.count;
     if (!profiled_ || spans.last_until_ns == ProgramRecording::kNever) return;
-    collect::FlushTrace();
+    program_.FlushTrace();
     WriteWindow(spans.last_until_ns);
     sampler_.Pause();
     profiled_ = false;
@@ -261,7 +262,7 @@ class Injection {
     // CUPTI does not start recording launches while it samples instructions.
     if (on && !gate_.EndSampling()) return;
     if (!on && !sampling_.Open()) return;
-    collect::FlushTrace();
+    program_.FlushTrace();
     WriteWindow();
     on ? sampling_.Begin() : sampling_.End();
   }
@@ -282,7 +283,7 @@ class Injection {
   bool LeaveCupti(Seconds watched) {
     const auto records = [this] { return recording_.created() && Watches(); };
     if (records()) {  // kept, whatever CUPTI does next
-      collect::FlushTrace();
+      program_.FlushTrace();
       WriteWindow();
     }
     const bool left = gate_.LeaveCupti();
@@ -323,7 +324,7 @@ class Injection {
         collect::StopTrace();
         sampler_.Stop();
         stopped_ = true;
-        collect::FlushTrace();
+        program_.FlushTrace();
         if (created && (plan_.from_start || profiled_)) WriteWindow();
       }
       if (IsAsked() && LeaveCupti(now - start)) return;
@@ -338,7 +339,8 @@ class Injection {
         sampled = now;
       }
       program_.WatchRanges();
-      collect::FlushTrace();
+      program_.WatchNames();
+      program_.FlushTrace();
       if (!created && recording_.created()) {
         created = now;
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);

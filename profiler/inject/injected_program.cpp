@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,9 @@
 
 namespace fa_profile::inject {
 namespace {
+
+constexpr std::chrono::milliseconds kLongestFlush{200};
+constexpr std::chrono::milliseconds kLongestWaitForNames{500};
 
 collect::CounterPlan CountersOf(const InjectPlan& plan) {
   collect::CounterPlan counters;
@@ -44,10 +48,46 @@ InjectedProgram::InjectedProgram(const InjectPlan& plan, ProgramRecording& recor
       filter_(plan),
       gate_(*this, filter_, recording, CountersOf(plan)) {}
 
+// While a stream captures, the graph that it makes would fail when launched (XLA's command buffers; H200, CUDA 13.0).
+void InjectedProgram::FlushTrace() {
+  const std::lock_guard lock(flush_mutex_);
+  if (!gate_.IsCapturing()) collect::FlushTrace();
+}
+
+void InjectedProgram::OnCaptureBegins(const void* stream) noexcept {
+  gate_.OnCaptureBegins(stream);  // from here on nothing is flushed
+  const std::unique_lock lock(flush_mutex_, kLongestFlush);
+}
+
 void InjectedProgram::WatchRanges() {
   if (ranges_ == Ranges::kWatched || !collect::ProcessNvtxRanges().in_use()) return;
   gate_.WhileNothingIsWatched([] { collect::WatchRanges(); });
   ranges_ = Ranges::kWatched;
+}
+
+void InjectedProgram::WatchNames() {
+  {
+    const std::lock_guard lock(names_mutex_);
+    if (names_ != Names::kAsked) return;
+  }
+  gate_.WhileNothingIsWatched([] { collect::WatchNames(); });
+  FlushTrace();
+  SettleNames();
+}
+
+void InjectedProgram::SettleNames() noexcept {
+  const std::lock_guard lock(names_mutex_);
+  names_ = Names::kSettled;
+  names_changed_.notify_all();
+}
+
+// Once a process: names of launches before it are only right if their records come with this flush.
+void InjectedProgram::OnModuleUnloads() noexcept {
+  std::unique_lock lock(names_mutex_);
+  if (names_ == Names::kSettled) return;
+  names_ = Names::kAsked;
+  (void)names_changed_.wait_for(lock, kLongestWaitForNames, [this] { return names_ == Names::kSettled; });
+  names_ = Names::kSettled;  // our thread may be waiting for this one
 }
 
 void InjectedProgram::OnProfiler(bool on) noexcept {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,20 +42,27 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   static bool KeepsGraphs(const InjectPlan& plan) {
     return plan.replay != ProgramReplay::kNone && !plan.metrics.empty();
   }
+  /// collect::FlushTrace(), unless a stream captures. On our own thread.
+  void FlushTrace();
   /// collect::WatchRanges(), once the program uses NVTX. On our own thread.
   void WatchRanges();
+  /// collect::WatchNames(), once the program unloads a module, which waits for it. On our own thread.
+  void WatchNames();
+  /// No unloading of a module waits any more: the program may unload some as it ends.
+  void SettleNames() noexcept;
 
   bool OnLaunch(const collect::LaunchCall& call) noexcept override {
     return gate_.Enter(call) == collect::LaunchGate::Way::kReplaced;
   }
   void OnLaunched() noexcept override { gate_.Leave(); }
   void OnHostWork() noexcept override { gate_.OnHostWork(); }
-  void OnCaptureBegins(const void* stream) noexcept override { gate_.OnCaptureBegins(stream); }
+  void OnCaptureBegins(const void* stream) noexcept override;
   void OnCaptureEnded(const void* stream) noexcept override { gate_.OnCaptureEnded(stream); }
   void OnDeviceGraph() noexcept override { gate_.OnDeviceGraph(); }
   void OnProfiler(bool on) noexcept override;
   void OnContextBegins(const void* context) noexcept override;
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept override { sampler_.OnModuleLoaded(cubin); }
+  void OnModuleUnloads() noexcept override;
   void OnContextEnds(const void* context) noexcept override;
 
  private:
@@ -94,6 +103,11 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   bool measures_ = false;                    // did once
   std::atomic<bool> samples_ = false;        // did once
   enum class Ranges { kUnwatched, kWatched } ranges_ = Ranges::kUnwatched;
+  std::timed_mutex flush_mutex_;  // held while flushing; a capture waits for it to begin
+  enum class Names { kUnwatched, kAsked, kSettled };
+  std::mutex names_mutex_;
+  std::condition_variable names_changed_;
+  Names names_ = Names::kUnwatched;
   ProgramFilter filter_;
   collect::LaunchGate gate_;
 };

@@ -314,6 +314,7 @@ void LaunchGate::OnContextEnds() noexcept {
   counters_.Abandon();
   counters_.ForgetChosen();
   instructions_.Drop();
+  instructions_.Close();  // or CUPTI, at exit, would free what belongs to the context: SIGSEGV (H200, CUDA 13.0)
   program_.api.OnContextLost();
   if (open) GiveUp("the program destroyed its CUDA context");
 }

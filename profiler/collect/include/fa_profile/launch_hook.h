@@ -31,6 +31,8 @@ class ProgramObserver {
   virtual void OnContextBegins(const void* context) noexcept = 0;
   /// After a module was loaded: its machine code, valid during the call.
   virtual void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept = 0;
+  /// Before the driver unloads a module or a library.
+  virtual void OnModuleUnloads() noexcept = 0;
   /// Before the driver destroys a context (a CUcontext).
   virtual void OnContextEnds(const void* context) noexcept = 0;
 };
@@ -47,6 +49,9 @@ bool StopObserving() noexcept;
 /// Once the program has used NVTX: from here on launches, and nodes added to graphs, are reported to
 /// ProcessNvtxRanges(). ObserveProgram() does it if NVTX was used before. Not while a launch is measured.
 void WatchRanges() noexcept;
+
+/// From here on the names of launched kernels are kept in ProcessLaunchNames(). Not while a launch is measured.
+void WatchNames() noexcept;
 
 /// Turns OnLaunch() and OnLaunched() on or off. Off at first, because they make every launch a little slower. A launch
 /// under way may still get its OnLaunched(). Any thread.
