@@ -1,10 +1,13 @@
 #include "fa_profile/program_trace.h"
 
 #include <cupti_activity.h>
+#include <link.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "check_cupti.h"
@@ -13,8 +16,9 @@
 namespace fa_profile::collect {
 namespace {
 
-constexpr CUpti_ActivityKind kTracedKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                               CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
+constexpr CUpti_ActivityKind kTracedKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET,
+                                               CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2};
+constexpr std::size_t kWithoutCopies = 2;
 constexpr std::size_t kTraceBufferBytes = std::size_t{4} << 20U;
 // Allocated in advance, in case the program limits its memory later. Untouched ones only take address space.
 constexpr std::size_t kBuffersAhead = 4;
@@ -127,6 +131,10 @@ void HandOver(const CUpti_Activity* record, WorkObserver& observer) {
   }
 }
 
+std::span<const CUpti_ActivityKind> KindsHere() {
+  return std::span(kTracedKinds).first(CopiesAreLeftOut() ? kWithoutCopies : std::size(kTracedKinds));
+}
+
 std::uint8_t* NewBuffer() noexcept {
   return static_cast<std::uint8_t*>(std::aligned_alloc(8, kTraceBufferBytes));  // CUPTI requires 8
 }
@@ -171,6 +179,16 @@ void CUPTIAPI OnTraceBufferCompleted(CUcontext context, std::uint32_t stream, st
 
 }  // namespace
 
+// XLA's first graph ends with a launch failure if CUPTI handed over records of copies before (H200, CUDA 13.0, driver
+// 580.159.04; each kind of copy alone fails more rarely).
+bool CopiesAreLeftOut() {
+  static const bool left_out =
+      dl_iterate_phdr([](dl_phdr_info* library, std::size_t /*size*/,
+                         void* /*user*/) { return std::strstr(library->dlpi_name, "xla_cuda") != nullptr ? 1 : 0; },
+                      nullptr) != 0;
+  return left_out;
+}
+
 void StartTrace(WorkObserver* observer) {
   Tracing& tracing = TheTracing();
   if (tracing.observer == nullptr) {
@@ -180,11 +198,11 @@ void StartTrace(WorkObserver* observer) {
     CheckCupti(cuptiActivityRegisterCallbacks(OnTraceBufferRequested, OnTraceBufferCompleted),
                "cuptiActivityRegisterCallbacks");
   }
-  for (const CUpti_ActivityKind kind : kTracedKinds) CheckCupti(cuptiActivityEnable(kind), "cuptiActivityEnable");
+  for (const CUpti_ActivityKind kind : KindsHere()) CheckCupti(cuptiActivityEnable(kind), "cuptiActivityEnable");
 }
 
 void StopTrace() noexcept {
-  for (const CUpti_ActivityKind kind : kTracedKinds) (void)cuptiActivityDisable(kind);
+  for (const CUpti_ActivityKind kind : KindsHere()) (void)cuptiActivityDisable(kind);
 }
 
 // Never forced inside a run: running kernels would be returned without an end, and not again.

@@ -129,7 +129,7 @@ class Injection {
       if (!recording_.created()) return;
       if (holds_cupti_ && !sampler_.hangs()) {
         collect::FlushTraceAtExit();
-        collect::StopTrace();
+        if (program_.HasContext()) collect::StopTrace();
       }
       std::vector<DataLoss> losses = gate_.Finish();
       if (!why_stopped_.empty()) losses.push_back({"launch_not_watched", "launches from then on", why_stopped_, 1});
@@ -140,6 +140,10 @@ class Injection {
       if (!plan_.from_start && spans_followed_ == 0) {
         losses.push_back({"launch_not_measured", "all",
                           "the program did not call cudaProfilerStart, which --profile-from-start off waits for", 1});
+      }
+      if (collect::CopiesAreLeftOut()) {
+        losses.push_back({"copies_not_recorded", "copies",
+                          "while CUPTI records copies, CUDA graphs of XLA (JAX) end with a launch failure", 1});
       }
       for (const std::string& path : collect::OtherCuptis()) {
         losses.push_back(
@@ -238,7 +242,7 @@ class Injection {
     }
     spans_followed_ = spans.count;
     if (!profiled_ || spans.last_until_ns == ProgramRecording::kNever) return;
-    program_.FlushTrace();
+    collect::FlushTrace();
     WriteWindow(spans.last_until_ns);
     sampler_.Pause();
     profiled_ = false;
@@ -262,7 +266,7 @@ class Injection {
     // CUPTI does not start recording launches while it samples instructions.
     if (on && !gate_.EndSampling()) return;
     if (!on && !sampling_.Open()) return;
-    program_.FlushTrace();
+    collect::FlushTrace();
     WriteWindow();
     on ? sampling_.Begin() : sampling_.End();
   }
@@ -283,7 +287,7 @@ class Injection {
   bool LeaveCupti(Seconds watched) {
     const auto records = [this] { return recording_.created() && Watches(); };
     if (records()) {  // kept, whatever CUPTI does next
-      program_.FlushTrace();
+      collect::FlushTrace();
       WriteWindow();
     }
     const bool left = gate_.LeaveCupti();
@@ -324,7 +328,7 @@ class Injection {
         collect::StopTrace();
         sampler_.Stop();
         stopped_ = true;
-        program_.FlushTrace();
+        collect::FlushTrace();
         if (created && (plan_.from_start || profiled_)) WriteWindow();
       }
       if (IsAsked() && LeaveCupti(now - start)) return;
@@ -340,7 +344,7 @@ class Injection {
       }
       program_.WatchRanges();
       program_.WatchNames();
-      program_.FlushTrace();
+      collect::FlushTrace();
       if (!created && recording_.created()) {
         created = now;
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);

@@ -24,7 +24,6 @@
 namespace fa_profile::inject {
 namespace {
 
-constexpr std::chrono::milliseconds kLongestFlush{200};
 constexpr std::chrono::milliseconds kLongestWaitForNames{500};
 
 collect::CounterPlan CountersOf(const InjectPlan& plan) {
@@ -48,17 +47,6 @@ InjectedProgram::InjectedProgram(const InjectPlan& plan, ProgramRecording& recor
       filter_(plan),
       gate_(*this, filter_, recording, CountersOf(plan)) {}
 
-// While a stream captures, the graph that it makes would fail when launched (XLA's command buffers; H200, CUDA 13.0).
-void InjectedProgram::FlushTrace() {
-  const std::lock_guard lock(flush_mutex_);
-  if (!gate_.IsCapturing()) collect::FlushTrace();
-}
-
-void InjectedProgram::OnCaptureBegins(const void* stream) noexcept {
-  gate_.OnCaptureBegins(stream);  // from here on nothing is flushed
-  const std::unique_lock lock(flush_mutex_, kLongestFlush);
-}
-
 void InjectedProgram::WatchRanges() {
   if (ranges_ == Ranges::kWatched || !collect::ProcessNvtxRanges().in_use()) return;
   gate_.WhileNothingIsWatched([] { collect::WatchRanges(); });
@@ -71,7 +59,7 @@ void InjectedProgram::WatchNames() {
     if (names_ != Names::kAsked) return;
   }
   gate_.WhileNothingIsWatched([] { collect::WatchNames(); });
-  FlushTrace();
+  collect::FlushTrace();
   SettleNames();
 }
 
@@ -188,14 +176,14 @@ collect::CollectRun& InjectedProgram::TakeCounters() {
 // At each launch that another thread makes in the middle of exit(), an open range profiler or PC sampler would use what
 // the destructors of CUPTI's libraries left. Registered after these are loaded, this runs before them.
 void InjectedProgram::EndMeasuringAtExit() noexcept {
-  static collect::LaunchGate* gate = nullptr;
+  static InjectedProgram* program = nullptr;
   static pid_t process = 0;
-  gate = &gate_;
+  program = this;
   process = getpid();
   (void)std::atexit([] {
-    if (getpid() != process) return;
+    if (getpid() != process || !program->HasContext()) return;
     const void* const context = collect::ContextOfThisThread();
-    gate->EndMeasuring();
+    program->gate_.EndMeasuring();
     collect::SetContextOfThisThread(context);
   });
 }

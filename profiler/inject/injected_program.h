@@ -38,12 +38,12 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   InjectedProgram(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler);
 
   collect::LaunchGate& gate() { return gate_; }
+  /// The recorded context is still there. Without it, CUPTI may crash when it stops recording (H200, CUDA 13.0).
+  bool HasContext() const { return context_ != nullptr; }
   /// Counters are measured, including those of graphs' nodes.
   static bool KeepsGraphs(const InjectPlan& plan) {
     return plan.replay != ProgramReplay::kNone && !plan.metrics.empty();
   }
-  /// collect::FlushTrace(), unless a stream captures. On our own thread.
-  void FlushTrace();
   /// collect::WatchRanges(), once the program uses NVTX. On our own thread.
   void WatchRanges();
   /// collect::WatchNames(), once the program unloads a module, which waits for it. On our own thread.
@@ -56,7 +56,7 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   }
   void OnLaunched() noexcept override { gate_.Leave(); }
   void OnHostWork() noexcept override { gate_.OnHostWork(); }
-  void OnCaptureBegins(const void* stream) noexcept override;
+  void OnCaptureBegins(const void* stream) noexcept override { gate_.OnCaptureBegins(stream); }
   void OnCaptureEnded(const void* stream) noexcept override { gate_.OnCaptureEnded(stream); }
   void OnDeviceGraph() noexcept override { gate_.OnDeviceGraph(); }
   void OnProfiler(bool on) noexcept override;
@@ -103,7 +103,6 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
   bool measures_ = false;                    // did once
   std::atomic<bool> samples_ = false;        // did once
   enum class Ranges { kUnwatched, kWatched } ranges_ = Ranges::kUnwatched;
-  std::timed_mutex flush_mutex_;  // held while flushing; a capture waits for it to begin
   enum class Names { kUnwatched, kAsked, kSettled };
   std::mutex names_mutex_;
   std::condition_variable names_changed_;
