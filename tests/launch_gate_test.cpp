@@ -510,6 +510,15 @@ TEST_F(InstructionsAtTheGateTest, AContextThatEndsLeavesNothingDue) {
   EXPECT_FALSE(gate_->Measures());
 }
 
+TEST_F(InstructionsAtTheGateTest, TheCounterIsClosedBeforeItsContextIsGone) {
+  ChooseProbed({kA});
+  (void)Launch(kA);
+  (void)Launch(kA);
+  (void)program_.gpu.TakeCalls();
+  gate_->OnContextEnds();
+  EXPECT_EQ(program_.gpu.TakeCalls(), "close:counter: context-lost");
+}
+
 class ReplayAtTheGateTest : public LaunchGateTest {
  protected:
   ReplayAtTheGateTest() : LaunchGateTest({{"x.sum"}, Replay::kKernel, 0.01, 8, true, false}) {}

@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "fa_profile/launch_names.h"
+
 namespace fa_profile::collect::launch_hook_test {
 namespace {
 
@@ -24,10 +26,12 @@ class CountingObserver final : public ProgramObserver {
   void OnProfiler(bool /*on*/) noexcept override {}
   void OnContextBegins(const void* /*context*/) noexcept override {}
   void OnModuleLoaded(std::span<const std::uint8_t> /*cubin*/) noexcept override {}
+  void OnModuleUnloads() noexcept override { ++unloads; }
   void OnContextEnds(const void* /*context*/) noexcept override {}
   const char* last_symbol = nullptr;
   int device_graphs = 0;
   int host_work = 0;
+  int unloads = 0;
   const void* last_capture_ended = nullptr;
 };
 
@@ -91,6 +95,18 @@ TEST(LaunchHookTest, CallsAreToldAsTheDriverIsAskedForThem) {
   const cuLaunchKernelEx_params without_config = {};
   EXPECT_EQ(symbol_of(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, &without_config, "a_kernel"), "a_kernel");
   WatchLaunches(false);
+
+  // A name is kept at the launch, because CUPTI frees its own with the module.
+  begin_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch, "not_kept");
+  EXPECT_EQ(ProcessLaunchNames().NameOf(0), nullptr);
+  const cuModuleUnload_params module = {};
+  begin_call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, &module, nullptr);
+  const cuLibraryUnload_params library = {};
+  begin_call(CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload, &library, nullptr);
+  EXPECT_EQ(observer.unloads, 2);
+  WatchNames();
+  begin_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch, "kept");
+  EXPECT_STREQ(ProcessLaunchNames().NameOf(0), "kept");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "check_cupti.h"
@@ -182,10 +183,12 @@ void CUPTIAPI OnTraceBufferCompleted(CUcontext context, std::uint32_t stream, st
 // XLA's first graph ends with a launch failure if CUPTI handed over records of copies before (H200, CUDA 13.0, driver
 // 580.159.04; each kind of copy alone fails more rarely).
 bool CopiesAreLeftOut() {
-  static const bool left_out =
-      dl_iterate_phdr([](dl_phdr_info* library, std::size_t /*size*/,
-                         void* /*user*/) { return std::strstr(library->dlpi_name, "xla_cuda") != nullptr ? 1 : 0; },
-                      nullptr) != 0;
+  // JAX initialises CUDA before it loads XLA's library.
+  constexpr auto kIsOfXla = [](dl_phdr_info* library, std::size_t /*size*/, void* /*user*/) {
+    const std::string_view path = library->dlpi_name;
+    return path.find("jaxlib") != path.npos || path.find("xla_cuda") != path.npos ? 1 : 0;
+  };
+  static const bool left_out = dl_iterate_phdr(kIsOfXla, nullptr) != 0;
   return left_out;
 }
 

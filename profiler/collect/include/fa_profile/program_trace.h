@@ -8,7 +8,7 @@ namespace fa_profile::collect {
 /// Passes every kernel, copy and set to `observer`, which must live as long as the process, until StopTrace(). Once per
 /// process. Throws Error. Threads of the program wait for the observer only when they fill a buffer.
 void StartTrace(WorkObserver* observer);
-/// Whether StartTrace() leaves out copies: in a process that has loaded XLA's CUDA library. The first call decides.
+/// Whether StartTrace() leaves out copies: in a process that has loaded JAX or XLA. The first call decides.
 bool CopiesAreLeftOut();
 /// Stops recording; what was recorded still arrives.
 void StopTrace() noexcept;
