@@ -194,7 +194,8 @@ TEST(DisassemblyTest, CubinsDisassembledTogetherAreAsDisassembledAlone) {
   for (const auto& cubin : cubins) parts.push_back({cubin, {}});
   parts[2].wanted = {kIndexed};
   std::vector<std::vector<DeviceFunction>> together(parts.size());
-  DisassembleTogether(parts, *nvdisasm, [&](std::size_t part, DeviceFunction function) {
+  InstructionTexts texts;
+  DisassembleTogether(parts, *nvdisasm, texts, [&](std::size_t part, DeviceFunction function) {
     together.at(part).push_back(std::move(function));
   });
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -224,7 +225,8 @@ TEST(DisassemblyTest, CubinsOfOneLayoutTakeOneRunTogether) {
   const Script counting("echo run >> " + runs + "; exec " + *nvdisasm + " \"$@\"");
   const auto first = SampleCubin("sm_90a.cubin");
   const auto second = SampleCubin("lint_sm_90a.cubin");
-  DisassembleTogether({{first, {}}, {second, {}}}, counting.path(),
+  InstructionTexts texts;
+  DisassembleTogether({{first, {}}, {second, {}}}, counting.path(), texts,
                       [&](std::size_t, const DeviceFunction&) { EXPECT_EQ(ReadFile(runs), "run\n"); });
   EXPECT_EQ(ReadFile(runs), "run\n");
 }

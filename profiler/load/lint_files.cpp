@@ -45,6 +45,7 @@ FileLint LintFiles(const LintRequest& request, const std::function<void(const Er
   }};
   LintLimits limits;
   limits.cubin_bytes = sass::kLargestImage;
+  limits.run_code_bytes = std::uint64_t{1} << 20U;              // all cores have some of one file
   limits.row_wait_s = std::numeric_limits<double>::infinity();  // rows are returned together
   CodeLinter linter(request, CodeLinter::Rows::kAll, watch, limits);
   for (const std::string& file : request.files) {
