@@ -87,6 +87,16 @@ TEST(DisassemblyTest, ParsesWhatNvdisasmPrints) {
   EXPECT_EQ(code[2].operands, "");
 }
 
+TEST(DisassemblyTest, AllPredicatesAreAnOperandAsInText) {
+  const auto functions = ParseNvdisasmJson(
+      R"([{},[{"function-name":"f","sass-instructions":[)"
+      R"({"predicate":"PR","opcode":"P2R","operands":"R38,RZ,0x1"},{"opcode":"R2P","operands":"R20.reuse,0x6"},)"
+      R"({"predicate":"@P0","opcode":"R2P","operands":"PR,R20,0x6"}]}]])");
+  std::vector<std::string> texts;
+  for (const Instruction& i : functions.at(0).instructions) texts.push_back(i.predicate + i.opcode + " " + i.operands);
+  EXPECT_EQ(texts, (std::vector<std::string>{"P2R R38, PR, RZ, 0x1", "R2P PR, R20.reuse, 0x6", "@P0R2P PR, R20, 0x6"}));
+}
+
 TEST(DisassemblyTest, EachFunctionOfTheJsonHasItsOwnInstructions) {
   // Keys in any order, and objects at every depth that are neither functions nor instructions.
   std::string text = R"([{"SM":{"version":{"opcode":"NOP"}},"list":[{"function-name":"no"}]},[)";

@@ -50,11 +50,25 @@ std::string TextOf(const nlohmann::json& object, const char* key) {
   return found == object.end() ? std::string() : found->get<std::string>();
 }
 
+// With -json, nvdisasm prints all predicates, an operand of P2R and R2P, as the predicate of P2R, and leaves them out
+// of an R2P that follows. Without, it prints "P2R R38, PR, RZ, 0x1" and "R2P PR, R20, 0x6".
+void PutAllPredicates(Instruction& instruction) {
+  constexpr std::string_view kAll = "PR";
+  std::string& operands = instruction.operands;
+  if (instruction.predicate == kAll) {
+    instruction.predicate.clear();
+    operands.insert(std::min(operands.find(','), operands.size()), ", PR");
+  } else if (instruction.opcode == "R2P" && !operands.starts_with(kAll)) {
+    operands.insert(0, "PR, ");
+  }
+}
+
 Instruction ParseInstruction(const nlohmann::json& json) {
   Instruction instruction;
   instruction.predicate = TextOf(json, "predicate");
   instruction.opcode = json.at("opcode").get<std::string>();
   instruction.operands = Spaced(TextOf(json, "operands"));
+  PutAllPredicates(instruction);
   return instruction;
 }
 
