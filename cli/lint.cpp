@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -58,6 +59,13 @@ void NoteSkipped(const std::vector<SkippedFile>& files, int count) {
   if (more > 0) Notice("skipped " + std::to_string(more) + " more");
 }
 
+/// Once what was read so far is printed.
+void EndStopped(const StopSignals& stop) {
+  std::cout.flush();
+  Notice("stopped by a signal: this is what was read so far");
+  stop.EndBySignal();
+}
+
 /// Ends the process if a signal requests that, once what was read so far is printed.
 PackageLint LintOnePackage(const LintCommand& command) {
   ProgressBar progress(ProgressBar::Elsewhere::kLines);
@@ -77,9 +85,7 @@ PackageLint LintOnePackage(const LintCommand& command) {
                              [&](const PackageLint& so_far) {
                                progress.Clear();
                                writer->End(so_far);
-                               std::cout.flush();
-                               Notice("stopped by a signal: this is what was read so far");
-                               stop.EndBySignal();
+                               EndStopped(stop);
                              }});
   progress.Clear();
   writer->End(package);
@@ -105,13 +111,20 @@ int RunLint(const LintCommand& command) {
   PackageLint package;
   FileLint of_files;
   std::size_t unread_files = 0;
+  std::optional<StopSignals> stop;
   if (from_package) {
     package = LintOnePackage(command);
   } else {
-    of_files = load::LintFiles(command, [&](const Error& why) {
+    const auto refuse = [&](const Error& why) {
       ++unread_files;
       NoticeOf("error", why);
-    });
+    };
+    stop.emplace();
+    const auto stopped = [&](const FileLint& so_far) {
+      command.format->lint(std::cout, so_far, TerminalOptions());
+      EndStopped(*stop);
+    };
+    of_files = load::LintFiles(command, refuse, {stop->descriptor(), stopped});
     if (unread_files == command.files.size()) return kExitCannot;
   }
   const std::vector<KernelLint>& lints = from_package ? package.attention : of_files.kernels;
@@ -120,7 +133,11 @@ int RunLint(const LintCommand& command) {
       Notice("phase '" + phase + "' of the " + map->name + " matches no instruction");
     }
   }
-  if (!from_package) command.format->lint(std::cout, of_files, TerminalOptions());
+  if (!from_package) {
+    command.format->lint(std::cout, of_files, TerminalOptions());
+    std::cout.flush();
+    stop->EndBySignal();  // too late for the rest
+  }
   if (is_csv && from_package) NoteSkipped(package.skipped, package.skipped_files);
   if (is_csv && !from_package) NoteSkipped(of_files.skipped, of_files.skipped_files);
 

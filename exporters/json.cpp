@@ -615,12 +615,15 @@ Json SkippedJson(const std::vector<SkippedFile>& files) {
 }
 
 void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions&) {
-  WriteJsonDocument(out,
-                    {{"format", "fa-profile lint"},
-                     {"version", kJsonVersion},
-                     {"package", nullptr},
-                     {"cubins", {{"found", lint.found}, {"read", lint.read}, {"skipped", SkippedJson(lint.skipped)}}},
-                     {"kernels", ToArray(lint.kernels)}});
+  WriteJsonDocument(out, {{"format", "fa-profile lint"},
+                          {"version", kJsonVersion},
+                          {"package", nullptr},
+                          {"cubins",
+                           {{"complete", lint.is_complete},
+                            {"found", lint.found},
+                            {"read", lint.read},
+                            {"skipped", SkippedJson(lint.skipped)}}},
+                          {"kernels", ToArray(lint.kernels)}});
 }
 
 namespace {

@@ -448,7 +448,7 @@ void WriteJsonLinesLint(std::ostream& out, const FileLint& lint, const ReportOpt
                {"found", lint.found},
                {"read", lint.read},
                {"not_read", lint.skipped_files},
-               {"complete", true}});
+               {"complete", lint.is_complete}});
 }
 
 std::unique_ptr<PackageWriter> JsonLinesPackageWriter(std::ostream& out, const ReportOptions&) {

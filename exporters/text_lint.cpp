@@ -149,6 +149,7 @@ void WriteTextLint(std::ostream& out, const FileLint& lint, const ReportOptions&
   }
   page.Line(fmt::format("{} kernel{}, {} finding{}", kernels.size(), kernels.size() == 1 ? "" : "s", findings,
                         findings == 1 ? "" : "s"));
+  if (!lint.is_complete) page.Line("stopped: this is what was read so far", Style::kBold);
   WriteReadAndSkipped(page, lint.found, lint.skipped, lint.skipped_files);
   if (std::ranges::any_of(kernels, [](const KernelLint& kernel) { return kernel.attribution == kOpcodePhasesName; })) {
     page.Line("phases by opcode classes: --phase-map FILE gives your own, by function or line (docs/phase-map.md)",

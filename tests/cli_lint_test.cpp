@@ -389,6 +389,32 @@ TEST_F(CliLintTest, AStoppedPackageHasItsRowsAndWhatWasRead) {
   }
 }
 
+TEST_F(CliLintTest, StoppedFilesHaveTheirTotals) {
+  WriteFile(folder_ / "cut.cubin", ReadFile(lint_).substr(0, 2000));
+  const std::string script = (folder_ / "nvdisasm").string();
+  std::ofstream(script) << "#!/bin/sh\n: > hangs\nexec sleep 1000\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  for (const std::string format : {"text", "json", "jsonl"}) {
+    const Outcome outcome =
+        RunInShell(folder_, "rm -f hangs; FA_PROFILE_NVDISASM=" + script + " " FA_PROFILE_PROGRAM " lint cut.cubin " +
+                                lint_ + " --format " + format +
+                                " > out 2> err & while ! [ -e hangs ]; do kill -0 $! || exit 1; sleep 0.01; done; "
+                                "kill -TERM $!; wait $!");
+    EXPECT_EQ(outcome.exit_code, 128 + SIGTERM);
+    EXPECT_TRUE(Contains(ReadFile(folder_ / "err"), "stopped by a signal")) << ReadFile(folder_ / "err");
+    const std::string out = ReadFile(folder_ / "out");
+    if (format == "text") {
+      EXPECT_TRUE(Contains(out, "stopped: this is what was read so far\n1 cubin found, 0 read, 1 skipped:")) << out;
+    } else if (format == "json") {
+      const nlohmann::json cubins = nlohmann::json::parse(out).at("cubins");
+      EXPECT_EQ(cubins.at("complete"), false);
+      EXPECT_EQ(cubins.at("found"), 1);
+    } else {
+      EXPECT_TRUE(Contains(out, "\"complete\":false")) << out;
+    }
+  }
+}
+
 TEST_F(CliLintTest, ExplainPrintsTheStoryOfAFinding) {
   const Outcome outcome = Run("--explain spills");
   EXPECT_EQ(outcome.exit_code, 0);

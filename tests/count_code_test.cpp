@@ -38,16 +38,19 @@ TEST(CountCodeTest, AnOutlineCountsLikeTheDisassembly) {
   for (const auto& [architecture, files] : cubins) {
     std::vector<sass::CubinPart> parts;
     for (const auto& bytes : files) parts.push_back({bytes, {}});
-    sass::DisassembleTogether(parts, sass::RequireNvdisasm(), [&](std::size_t part, const DeviceFunction& function) {
-      std::vector<DeviceFunction> outline;
-      sass::ReadOutline(files[part], {function.name}, [&](DeviceFunction one) { outline.push_back(std::move(one)); });
-      ASSERT_EQ(outline.size(), 1U) << function.name;
-      const CodeCounts counts = CountCode(outline.front());
-      EXPECT_EQ(Values(counts), Values(CountCode(function))) << architecture << " " << function.name;
-      ++functions;
-      in_loops += counts.loop_instructions;
-      local += counts.loop_local_accesses;
-    });
+    sass::InstructionTexts texts;
+    sass::DisassembleTogether(
+        parts, sass::RequireNvdisasm(), texts, [&](std::size_t part, const DeviceFunction& function) {
+          std::vector<DeviceFunction> outline;
+          sass::ReadOutline(files[part], {function.name},
+                            [&](DeviceFunction one) { outline.push_back(std::move(one)); });
+          ASSERT_EQ(outline.size(), 1U) << function.name;
+          const CodeCounts counts = CountCode(outline.front());
+          EXPECT_EQ(Values(counts), Values(CountCode(function))) << architecture << " " << function.name;
+          ++functions;
+          in_loops += counts.loop_instructions;
+          local += counts.loop_local_accesses;
+        });
   }
   EXPECT_GT(functions, 30);
   EXPECT_GT(in_loops, 1000);

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "cuda_tool.h"
+#include "elf_file.h"
 #include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/error.h"
@@ -83,6 +85,16 @@ TEST(DisassemblyTest, ParsesWhatNvdisasmPrints) {
   EXPECT_EQ(code[1].operands, "0x2b0");
   EXPECT_EQ(code[2].offset, 32);
   EXPECT_EQ(code[2].operands, "");
+}
+
+TEST(DisassemblyTest, AllPredicatesAreAnOperandAsInText) {
+  const auto functions = ParseNvdisasmJson(
+      R"([{},[{"function-name":"f","sass-instructions":[)"
+      R"({"predicate":"PR","opcode":"P2R","operands":"R38,RZ,0x1"},{"opcode":"R2P","operands":"R20.reuse,0x6"},)"
+      R"({"predicate":"@P0","opcode":"R2P","operands":"PR,R20,0x6"}]}]])");
+  std::vector<std::string> texts;
+  for (const Instruction& i : functions.at(0).instructions) texts.push_back(i.predicate + i.opcode + " " + i.operands);
+  EXPECT_EQ(texts, (std::vector<std::string>{"P2R R38, PR, RZ, 0x1", "R2P PR, R20.reuse, 0x6", "@P0R2P PR, R20, 0x6"}));
 }
 
 TEST(DisassemblyTest, EachFunctionOfTheJsonHasItsOwnInstructions) {
@@ -181,6 +193,22 @@ TEST(DisassemblyTest, OnlyTheRequestedFunctionsAreDisassembled) {
   EXPECT_TRUE(Disassemble(SampleCubin("sm_90a.cubin"), 0, *nvdisasm, {"no such function"}).empty());
 }
 
+void ExpectSame(const std::vector<DeviceFunction>& these, const std::vector<DeviceFunction>& those) {
+  ASSERT_EQ(these.size(), those.size());
+  for (std::size_t f = 0; f < those.size(); ++f) {
+    SCOPED_TRACE(those[f].name);
+    EXPECT_EQ(these[f].name, those[f].name);
+    ASSERT_EQ(these[f].instructions.size(), those[f].instructions.size());
+    for (std::size_t k = 0; k < those[f].instructions.size(); ++k) {
+      const Instruction& a = these[f].instructions[k];
+      const Instruction& b = those[f].instructions[k];
+      ASSERT_EQ(std::tie(a.offset, a.predicate, a.opcode, a.operands),
+                std::tie(b.offset, b.predicate, b.opcode, b.operands));
+      ASSERT_EQ(a.frames.size(), b.frames.size());
+    }
+  }
+}
+
 TEST(DisassemblyTest, CubinsDisassembledTogetherAreAsDisassembledAlone) {
   const auto nvdisasm = FindNvdisasm();
   if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
@@ -193,25 +221,17 @@ TEST(DisassemblyTest, CubinsDisassembledTogetherAreAsDisassembledAlone) {
   std::vector<CubinPart> parts;
   for (const auto& cubin : cubins) parts.push_back({cubin, {}});
   parts[2].wanted = {kIndexed};
-  std::vector<std::vector<DeviceFunction>> together(parts.size());
-  DisassembleTogether(parts, *nvdisasm, [&](std::size_t part, DeviceFunction function) {
-    together.at(part).push_back(std::move(function));
-  });
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    SCOPED_TRACE(i);
-    const auto alone = Disassemble(cubins[i], 0, *nvdisasm, parts[i].wanted);
-    ASSERT_EQ(together[i].size(), alone.size());
-    for (std::size_t f = 0; f < alone.size(); ++f) {
-      SCOPED_TRACE(alone[f].name);
-      EXPECT_EQ(together[i][f].name, alone[f].name);
-      ASSERT_EQ(together[i][f].instructions.size(), alone[f].instructions.size());
-      for (std::size_t k = 0; k < alone[f].instructions.size(); ++k) {
-        const Instruction& a = together[i][f].instructions[k];
-        const Instruction& b = alone[f].instructions[k];
-        ASSERT_EQ(std::tie(a.offset, a.predicate, a.opcode, a.operands),
-                  std::tie(b.offset, b.predicate, b.opcode, b.operands));
-        ASSERT_EQ(a.frames.size(), b.frames.size());
-      }
+  // Known instructions tell the same, also when most were forgotten.
+  InstructionTexts texts;
+  InstructionTexts few(64);
+  for (InstructionTexts* const known : {&texts, &texts, &few, &few}) {
+    std::vector<std::vector<DeviceFunction>> together(parts.size());
+    DisassembleTogether(parts, *nvdisasm, *known, [&](std::size_t part, DeviceFunction function) {
+      together.at(part).push_back(std::move(function));
+    });
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      SCOPED_TRACE(i);
+      ExpectSame(together[i], Disassemble(cubins[i], 0, *nvdisasm, parts[i].wanted));
     }
   }
 }
@@ -224,9 +244,62 @@ TEST(DisassemblyTest, CubinsOfOneLayoutTakeOneRunTogether) {
   const Script counting("echo run >> " + runs + "; exec " + *nvdisasm + " \"$@\"");
   const auto first = SampleCubin("sm_90a.cubin");
   const auto second = SampleCubin("lint_sm_90a.cubin");
-  DisassembleTogether({{first, {}}, {second, {}}}, counting.path(),
+  InstructionTexts texts;
+  DisassembleTogether({{first, {}}, {second, {}}}, counting.path(), texts,
                       [&](std::size_t, const DeviceFunction&) { EXPECT_EQ(ReadFile(runs), "run\n"); });
   EXPECT_EQ(ReadFile(runs), "run\n");
+  DisassembleTogether({{second, {}}}, counting.path(), texts, [](std::size_t, const DeviceFunction&) {});
+  EXPECT_EQ(ReadFile(runs), "run\n");  // all is known
+}
+
+// Made of one in a sample: its offset counts from the next instruction, in bits 34 on, by four bytes.
+TEST(DisassemblyTest, ABranchToTheFunctionsStartHasAnOffset) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  auto cubin = SampleCubin("sm_80.cubin");
+  const auto before = Disassemble(cubin, 0, *nvdisasm);
+  const auto branch = std::ranges::find(before.front().instructions, "BRA", &Instruction::opcode);
+  ASSERT_NE(branch, before.front().instructions.end());
+  const auto elf = ReadElf(cubin);
+  const auto code = elf.Find(".text." + before.front().name)->bytes;
+  std::uint8_t* const bytes = cubin.data() + (code.data() - cubin.data()) + branch->offset;
+  const std::int64_t words = -(static_cast<std::int64_t>(branch->offset) + 16) / 4;
+  for (unsigned bit = 34; bit < 82; ++bit) {
+    const auto mask = static_cast<std::uint8_t>(1U << bit % 8);
+    const bool is_set = (static_cast<std::uint64_t>(words) >> (bit - 34) & 1U) != 0;
+    bytes[bit / 8] = static_cast<std::uint8_t>(is_set ? bytes[bit / 8] | mask : bytes[bit / 8] & ~mask);
+  }
+  const std::size_t index = branch->offset / 16;
+  EXPECT_EQ(Disassemble(cubin, 0, *nvdisasm).front().instructions[index].operands, "0x0");
+  InstructionTexts texts;
+  std::vector<DeviceFunction> together;
+  DisassembleTogether({{cubin, {}}}, *nvdisasm, texts,
+                      [&](std::size_t, DeviceFunction function) { together.push_back(std::move(function)); });
+  EXPECT_EQ(together.front().instructions[index].operands, "0x0");
+}
+
+TEST(InstructionTextsTest, OneThreadClaimsAndOthersAwait) {
+  InstructionTexts texts;
+  const std::vector<std::uint8_t> code(32, 1);
+  const auto keys = texts.KeysOf("layout", code);
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[0], keys[1]);
+  EXPECT_NE(texts.KeysOf("other", code)[0], keys[0]);
+  ASSERT_TRUE(texts.Claim(keys[0]));
+  EXPECT_FALSE(texts.Claim(keys[0]));
+  std::thread other([&] {
+    texts.Add({{keys[0], {"@P0", "BRA", "", -16}}});
+    texts.Release({keys[0]});
+  });
+  texts.Await({keys[0]});
+  int known = 0;
+  texts.ForKnown(keys, [&](std::size_t, const InstructionTexts::Text& text) {
+    ++known;
+    EXPECT_EQ(std::tie(text.predicate, text.opcode, text.operands), std::make_tuple("@P0", "BRA", ""));
+    EXPECT_EQ(text.target, -16);
+  });
+  EXPECT_EQ(known, 2);
+  other.join();
 }
 
 TEST(DisassemblyTest, ExponentialsAndMatrixProductsOfTheHeadersAreThoseDisassembled) {

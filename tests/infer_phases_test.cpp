@@ -274,6 +274,13 @@ TEST(InferPhasesTest, TheNameOfAScalarBackwardKernelMustSayAttention) {
   EXPECT_EQ(InferPhases(function).refusal_word, "other");
   function.name = "AttentionBackwardKernel";
   EXPECT_EQ(InferPhases(function).refusal_word, "backward");
+  // One with a maximum before the exponential: its counters age.
+  lines.insert(lines.begin() + 4, {{"", "FMNMX", "R17, R16, R10, !PT", {}}, {"", "FADD", "R16, R16, -R17", {}}});
+  function = MakeFunction(lines);
+  function.name = "a_kernel";
+  EXPECT_EQ(InferPhases(function).refusal_word, "loop");
+  function.name = "split_embedding_backward_codegen_rowwise_adagrad_with_counter";
+  EXPECT_EQ(InferPhases(function).refusal_word, "other");
 }
 
 /// A filter without matrix instructions: `scores` make R5 of the pixel R4 and the centre R20, and the exponential of R5

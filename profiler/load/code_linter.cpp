@@ -361,11 +361,11 @@ class CodeLinter::Work {
     }
   }
 
-  void LintBatch(const Batch& batch) const {
+  void LintBatch(const Batch& batch) {
     std::vector<sass::CubinPart> wanted;
     for (const Piece* const piece : batch.pieces) wanted.push_back({piece->part->cubin, piece->symbols});
     try {
-      sass::DisassembleTogether(wanted, nvdisasm_, [&](std::size_t k, DeviceFunction function) {
+      sass::DisassembleTogether(wanted, nvdisasm_, texts_, [&](std::size_t k, DeviceFunction function) {
         LintKernel(*batch.pieces[k], std::move(function));
       });
     } catch (const Error&) {  // caused by one of them: run each by itself
@@ -505,6 +505,7 @@ class CodeLinter::Work {
   const std::function<int()> count_;
   const KernelPattern pattern_;
   const std::string nvdisasm_;
+  sass::InstructionTexts texts_;
   std::set<std::string> others_;
   std::set<std::string> hashes_;       // for all cubins so far
   std::map<std::string, Batch> open_;  // by architecture
@@ -516,7 +517,7 @@ class CodeLinter::Work {
   std::deque<Part> parts_;                  // in package order, from the first that is not done
   std::map<std::string, Known> known_;      // by hash
 
-  std::counting_semaphore<> slots_{Threads()};
+  std::counting_semaphore<> slots_{Threads() + 1};
   std::vector<std::future<void>> running_;  // its destructor waits for them
   std::optional<StopThread> stopping_;      // the last member: its destructor waits for it
 };

@@ -35,16 +35,26 @@ void RefusePackage(const std::string& file) {
   }
 }
 
+FileLint ToFileLint(PackageLint lint) {
+  return {std::move(lint.attention), lint.found,      lint.read, lint.skipped_files,
+          std::move(lint.skipped),   lint.is_complete};
+}
+
 }  // namespace
 
-FileLint LintFiles(const LintRequest& request, const std::function<void(const Error& why)>& refuse) {
+FileLint LintFiles(const LintRequest& request, const std::function<void(const Error& why)>& refuse,
+                   const StopLint& stop) {
   std::size_t refused = 0;
-  const LintWatch watch{.unread_file = [&](const std::string& file, const Error& why) {
-    ++refused;
-    refuse(sass::InFile(file, why));
-  }};
+  const LintWatch watch{.unread_file =
+                            [&](const std::string& file, const Error& why) {
+                              ++refused;
+                              refuse(sass::InFile(file, why));
+                            },
+                        .stop = stop.descriptor,
+                        .stopped = [&](const PackageLint& so_far) { stop.stopped(ToFileLint(so_far)); }};
   LintLimits limits;
   limits.cubin_bytes = sass::kLargestImage;
+  limits.run_code_bytes = std::uint64_t{1} << 20U;              // all cores have some of one file
   limits.row_wait_s = std::numeric_limits<double>::infinity();  // rows are returned together
   CodeLinter linter(request, CodeLinter::Rows::kAll, watch, limits);
   for (const std::string& file : request.files) {
@@ -61,7 +71,7 @@ FileLint LintFiles(const LintRequest& request, const std::function<void(const Er
     throw Error(fmt::format("no kernel in the GPU code of {}", fmt::join(request.files, ", ")),
                 "give a file that has a __global__ function");
   }
-  return {std::move(lint.attention), lint.found, lint.read, lint.skipped_files, std::move(lint.skipped)};
+  return ToFileLint(std::move(lint));
 }
 
 std::vector<std::string> RequirePhases(const std::vector<KernelLint>& lints, const PhaseMap& map) {

@@ -6,11 +6,15 @@
 #include <string>
 #include <utility>
 
+#include "byte_reader.h"
+#include "fa_profile/code_outline.h"
+
 namespace fa_profile::sass {
 namespace {
 
 constexpr std::size_t kCubinHeaderBytes = 64;
 constexpr std::size_t kIdentBytes = 16;
+constexpr std::size_t kBundledBytes = 16;  // of an instruction
 constexpr std::size_t kFlagsAt = 0x30;
 constexpr std::size_t kFlagsBytes = 4;
 
@@ -70,7 +74,7 @@ bool CodeBundle::Fits(std::span<const std::uint8_t> cubin, const ElfFile& elf, c
   constexpr std::size_t kMostFunctions = 10'000;  // section numbers have 16 bits
   const ElfFile::Section& section = elf.sections[function.section];
   if (!elf.is_linked || functions_.size() == kMostFunctions || section.bytes.empty() || function.value != 0 ||
-      function.size != section.bytes.size()) {
+      function.size != section.bytes.size() || function.size % kBundledBytes != 0 || !HasOutline(elf.sm)) {
     return false;
   }
   for (const ElfFile::Relocation& relocation : elf.Relocations(section.name)) {
@@ -88,6 +92,20 @@ void CodeBundle::Add(std::span<const std::uint8_t> cubin, const ElfFile& elf, co
   if (header_.empty()) header_.assign(cubin.begin(), cubin.begin() + kCubinHeaderBytes);
   const ElfFile::Section& section = elf.sections[function.section];
   functions_.push_back({section.bytes, section.type, section.flags, section.info});
+}
+
+std::string CodeBundle::Layout() const {
+  const auto part = [this](std::size_t at, std::size_t size) {
+    return std::string(Text(std::span(header_).subspan(at, size)));
+  };
+  return header_.empty() ? "" : part(0, kIdentBytes) + part(kFlagsAt, kFlagsBytes);
+}
+
+CodeBundle CodeBundle::With(const std::vector<std::span<const std::uint8_t>>& codes) const {
+  CodeBundle bundle;
+  bundle.header_ = header_;
+  for (const auto code : codes) bundle.functions_.emplace_back(functions_.front()).code = code;
+  return bundle;
 }
 
 std::optional<std::size_t> CodeBundle::IndexOf(std::string_view name) const {

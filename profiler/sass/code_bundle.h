@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,12 @@ class CodeBundle {
   bool Fits(std::span<const std::uint8_t> cubin, const ElfFile& elf, const ElfFile::Symbol& function) const;
   /// Adds a function that fits. Its bytes must outlive the bundle.
   void Add(std::span<const std::uint8_t> cubin, const ElfFile& elf, const ElfFile::Symbol& function);
+
+  std::span<const std::uint8_t> CodeOf(std::size_t function) const { return functions_[function].code; }
+  /// What decides how code is printed: the architecture, and the version of its layout.
+  std::string Layout() const;
+  /// A bundle of other code with the header and the attributes of this one. The code must outlive it.
+  CodeBundle With(const std::vector<std::span<const std::uint8_t>>& codes) const;
 
   std::vector<std::uint8_t> ToElf() const;
   /// Index, in the order added, of the function with this name in ToElf(). Nothing for other names.

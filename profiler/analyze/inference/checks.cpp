@@ -114,10 +114,10 @@ bool HasWord(std::string_view name, std::initializer_list<std::string_view> word
   return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
 }
 
-/// Scalar products also occur in the backward kernels of embeddings and losses: there the name must say attention.
-bool NameSaysBackward(std::string_view name, bool matrix) {
-  return HasWord(name, {"bwd", "Bwd", "backward", "Backward"}) &&
-         (matrix || HasWord(name, {"attn", "Attn", "attention", "Attention", "fmha", "mha", "flash", "Flash"}));
+bool NameSaysBackward(std::string_view name) { return HasWord(name, {"bwd", "Bwd", "backward", "Backward"}); }
+
+bool NameSaysAttention(std::string_view name) {
+  return HasWord(name, {"attn", "Attn", "attention", "Attention", "fmha", "mha", "flash", "Flash"});
 }
 
 /// The failed check, among those for forward attention that begin with both products.
@@ -230,7 +230,11 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
   Refusal refusal = FailedCount(code, checks);
   // If dQ, dK and dV are not found in the code, products are left over, or outside the loop.
   const bool may_be_backward = refusal.word == "products" || refusal.word == "loop" || refusal.word == "ratio";
-  if (may_be_backward && NameSaysBackward(code.function.name, matrix)) {
+  // Scalar products also occur in the backward kernels of embeddings and losses: there the name must say attention.
+  if (may_be_backward && NameSaysBackward(code.function.name)) {
+    if (!matrix && !NameSaysAttention(code.function.name)) {
+      return {"other", "not attention: by its name a backward kernel of something else; the code says: " + refusal.why};
+    }
     refusal = {"backward", "backward pass, by the kernel's name; the code alone says: " + refusal.why};
   }
   const bool scalar_ratio = refusal.word == "ratio" && !matrix;

@@ -15,8 +15,8 @@ namespace fa_profile::load {
 struct LintLimits {
   std::uint64_t cubin_bytes = std::uint64_t{64} << 20U;  ///< per cubin; its text takes ten times as much
   /// Code per run of nvdisasm: a run starts when it has this much, and takes less than twice as much, or one larger
-  /// kernel. What is printed and read takes 30 times the memory.
-  std::uint64_t run_code_bytes = std::uint64_t{1} << 20U;
+  /// kernel. Its instructions take ten times the memory; nvdisasm, which prints each once, up to 80 times.
+  std::uint64_t run_code_bytes = std::uint64_t{2} << 20U;
   /// A run starts with less if rows have waited this long for its first cubin.
   double row_wait_s = 2.0;
 };

@@ -107,6 +107,7 @@ struct FileLint {
   int read = 0;
   int skipped_files = 0;             ///< each cubin counts, as in `skipped`
   std::vector<SkippedFile> skipped;  ///< the first 10,000: "FILE (CUBIN)", or FILE if nothing in it was read
+  bool is_complete = true;           ///< otherwise the reading was stopped, and this is what was read before
 };
 
 /// The attention kernels of a Python package.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fa_profile/instruction_texts.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile::sass {
@@ -42,11 +43,11 @@ struct CubinPart {
   std::vector<std::string> wanted;
 };
 
-/// Disassemble() for each part, in one run of nvdisasm: it takes longer to start than to read most cubins. Cubins that
-/// differ from the first in architecture or layout, and those that call code by name, take a separate run each. `take`
-/// gets the functions in the order of the parts, once nvdisasm has read all of them. Throws Error like Disassemble(),
-/// if any of them fails.
-void DisassembleTogether(const std::vector<CubinPart>& parts, const std::string& nvdisasm,
+/// Disassemble() for each part, in one run of nvdisasm, for the instructions that `texts` lacks: these are added.
+/// Cubins that differ from the first in architecture or layout, and those that call code by name, take a separate run
+/// each. `take` gets the functions in the order of the parts, once nvdisasm has read all of them. Throws Error like
+/// Disassemble(), if any of them fails.
+void DisassembleTogether(const std::vector<CubinPart>& parts, const std::string& nvdisasm, InstructionTexts& texts,
                          const std::function<void(std::size_t part, DeviceFunction function)>& take);
 
 /// Disassemble() without nvdisasm: the positions of instructions and their inline stacks, but no opcodes. That is
