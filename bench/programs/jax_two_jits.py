@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """JAX: two jits that take each other's results, donated buffers and checkpointed layers, with deterministic operations.
 
-Prints the loss and a hash of the weights. Shortened from a program that, watched, aborts at the first call of grads, with
-and without counters (H200).
+Prints the loss and a hash of the weights. While CUPTI records copies, and hands over what it has between the first copies
+and the first graph, this graph ends with a launch failure (H200, driver 580.159.04, CUDA 13.0).
 """
 
 import functools
