@@ -2,8 +2,8 @@
 //
 // Four workers compute on the GPU for the parent, which asks them over sockets; one exits and one aborts in the middle,
 // and both are replaced. At the end each resets its device and exits with 3. Prints checksums and how each worker
-// ended. When instructions had been counted in a context that was reset, CUPTI's destructors at exit ended the worker by
-// SIGSEGV (H200, CUDA 13.0), unless the counter is closed before.
+// ended. When instructions had been counted in a context that was reset, CUPTI's destructors at exit ended the worker
+// by SIGSEGV (H200, CUDA 13.0), unless the counter is closed before.
 #include <cuda_runtime.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
