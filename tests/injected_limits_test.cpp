@@ -1,6 +1,7 @@
 // The library that is injected into a program must not end it, whatever the program has too little of.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "fa_profile/inject_protocol.h"
@@ -23,8 +24,9 @@ class InjectedLimitsTest : public FolderTest {
     return RunInShell(folder_, "(" + limit + "; exec env " + environment + " " + kInjectFolder + "=" +
                                    folder_.string() +
                                    " LD_PRELOAD=" FA_PROFILE_FAKE_CUPTI " timeout 60 " FA_PROFILE_PROFILED_PROGRAM " " +
-                                   mode + " " FA_PROFILE_INJECTED " " FA_PROFILE_OWN_PROFILER ")");
+                                   mode + " " + injected_ + " " FA_PROFILE_OWN_PROFILER ")");
   }
+  std::string injected_ = FA_PROFILE_INJECTED;
 };
 
 TEST_F(InjectedLimitsTest, AProgramEndsAsItWouldWhereverMemoryIsUsedUp) {
@@ -52,6 +54,18 @@ TEST_F(InjectedLimitsTest, WithoutAThreadOfItsOwnTheLibraryLeavesCupti) {
   EXPECT_EQ(run.exit_code, 7);
   EXPECT_TRUE(Contains(run.err, "fa-profile: nothing is measured: "));
   EXPECT_TRUE(Contains(run.out, "unsubscribed: fa-profile"));
+}
+
+// XLA's graphs would fail.
+TEST_F(InjectedLimitsTest, CopiesAreNotTracedInAProcessThatHasLoadedJax) {
+  EXPECT_TRUE(Contains(Run("plain", "TELL_COPIES=1").out, "copies are traced"));
+  std::filesystem::create_directory(folder_ / "jaxlib");
+  injected_ = (folder_ / "jaxlib" / "any.so").string();
+  std::filesystem::copy_file(FA_PROFILE_INJECTED, injected_);
+  const Outcome run = Run("plain", "TELL_COPIES=1");
+  EXPECT_EQ(run.exit_code, 7);
+  EXPECT_TRUE(Contains(run.out, "subscribed: fa-profile"));
+  EXPECT_FALSE(Contains(run.out, "copies are traced"));
 }
 
 }  // namespace

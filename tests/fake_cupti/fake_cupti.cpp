@@ -1,7 +1,7 @@
 // Preloaded into a program instead of libcupti's functions of these names: one subscriber at a time, as CUPTI has. Each
 // call that matters is a line on stdout. SLOW_CUPTI: what disables an activity kind never returns, but on the program's
 // main thread. FAIL_ALLOCATIONS=N: of the process's calls of operator new only the first N succeed.
-// FAIL_THREADS: no thread can be started.
+// FAIL_THREADS: no thread can be started. TELL_COPIES: recording copies is such a call, too.
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 #include <dlfcn.h>
@@ -80,7 +80,11 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc, CUp
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityEnable(CUpti_ActivityKind) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  const bool copies = kind == CUPTI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ACTIVITY_KIND_MEMCPY2;
+  if (copies && std::getenv("TELL_COPIES") != nullptr) Print("copies are traced");
+  return CUPTI_SUCCESS;
+}
 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind) {
   while (std::getenv("SLOW_CUPTI") != nullptr && gettid() != getpid()) (void)sleep(1000);
