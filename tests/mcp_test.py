@@ -324,6 +324,9 @@ class ReadingTest(Door):
         async with connect("--root", self.root, variables={"CUDA_VISIBLE_DEVICES": ""}) as client:
             content, _ = await self.call(client, "doctor", {}, status="bad_news")
             self.assertFalse(content["data"]["can_measure"])
+            content, _ = await self.call(client, "doctor", {"file": "plain.fap"}, status="bad_news")
+            self.assertIsNone(content["data"]["can_measure"])
+            self.assertIn("plain.fap", content["verdict"])
             content, _ = await self.call(client, "list_kernels", {})
             self.assertEqual(content["data"]["recordings"], ["plain.fap"])
             self.assertIn(LADDER, content["data"]["bundled"])
@@ -332,6 +335,11 @@ class ReadingTest(Door):
                 self.assertIn("needs a GPU", text)
                 self.assertIn("bundled" if "bundled" in text else "recordings", content["cure"]["text"])
             self.assertEqual(sorted(path.name for path in self.root.glob("*.fap")), ["plain.fap"])
+
+    def test_a_number_that_is_none_is_refused(self):
+        tools, errors = server_module("tools"), server_module("errors")
+        with self.assertRaisesRegex(errors.ToolError, "NaN and Infinity"):
+            tools.check_arguments(tools.TOOLS["verify"], {"kernel": "mma", "timeout_s": float("nan")})
 
     @run_async
     async def test_arguments_are_checked_against_the_schema(self):
@@ -527,6 +535,20 @@ class CancellingTest(Door):
                 await anyio.to_thread.run_sync(lambda: wait_for("the job to end", lambda: not any(alive(pid) for pid in pids)))
                 self.assertRegex(told[0][1], r"running for \d+ s of at most")
                 await self.call(client, "report", {"recording": "plain.fap"})
+
+    @run_async
+    async def test_what_left_the_session_of_a_program_does_not_hold_the_call(self):
+        jobs, errors = server_module("jobs"), server_module("errors")
+
+        async def progress(seconds, message):
+            pass
+
+        command = ["sh", "-c", "setsid sleep 3600 & echo $! >left.txt; sleep 3600"]
+        try:
+            with self.assertRaisesRegex(errors.ToolError, "took longer than 1 s"), anyio.fail_after(LONG):
+                await jobs.run(command, folder=self.folder, limits=jobs.Limits(), seconds=1, progress=progress)
+        finally:
+            os.kill(int((self.folder / "left.txt").read_text(encoding="utf-8")), signal.SIGKILL)
 
     @run_async
     async def test_one_job_has_the_gpu_and_others_report_that_they_wait(self):

@@ -58,7 +58,7 @@ void PutAllPredicates(Instruction& instruction) {
   if (instruction.predicate == kAll) {
     instruction.predicate.clear();
     operands.insert(std::min(operands.find(','), operands.size()), ", PR");
-  } else if (instruction.opcode == "R2P" && !operands.starts_with(kAll)) {
+  } else if (FindOpcode(instruction.opcode).traits.all_predicates && !operands.starts_with(kAll)) {
     operands.insert(0, "PR, ");
   }
 }

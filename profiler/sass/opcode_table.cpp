@@ -161,7 +161,7 @@ constexpr Opcode kOpcodes[] = {
     {"PSETP", C::kInteger, F::kOther, P::kArithmetic, {.two_predicates = true}},
     {"QGMMA", C::kTensor, F::kWarpgroupMatrix, P::kMatrix, {.encoding = 0x1f3}},
     {"QMMA", C::kTensor, F::kMatrix, P::kMatrix, {.encoding = 0x07a}},
-    {"R2P", C::kInteger, F::kOther, P::kArithmetic},
+    {"R2P", C::kInteger, F::kOther, P::kArithmetic, {.all_predicates = true}},
     {"R2UR", C::kInteger, F::kMove, P::kArithmetic, {.predicate_first = true, .integer = I::kCopy}},
     {"RED", C::kAtomic, F::kGlobalStore, P::kStores, {.defines_nothing = true}},
     {"REDAS", C::kAsyncCopy, F::kRemoteStore, P::kStores, {.defines_nothing = true}},

@@ -61,7 +61,7 @@ async def run(command: Sequence[str], *, folder: pathlib.Path, limits: Limits, s
     Raises ToolError where it cannot be started, or passes a limit.
     """
     async with _slots:
-        return await _run(command, folder, limits, min(seconds, limits.seconds), progress)
+        return await _run(command, folder, limits, min(limits.seconds, seconds), progress)
 
 
 async def _run(command: Sequence[str], folder: pathlib.Path, limits: Limits, seconds: float, progress: Progress) -> Finished:
@@ -203,6 +203,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             break
         while time.monotonic() < deadline and _members(process.pid):
             await asyncio.sleep(0.02)
+    process._transport.close()  # type: ignore[attr-defined]  # its pipes may be held by what left the session
     await process.wait()
 
 

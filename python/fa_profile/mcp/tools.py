@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import jsonschema
@@ -139,8 +140,9 @@ TOOLS: dict[str, Tool] = {
             "Checks the GPU, driver, CUPTI and tools of this machine, and names the cure for what is missing; with file: whether a "
             "program or library has line information. Call it first, and after an error.",
             {"file": _text("A program, library or cubin below a root"), "full": _FULL},
-            object_of({"can_measure": _BOOLEAN, "checks": list_of(object_of({"level": {"enum": ["ok", "warning", "problem"]}, "subject": _TEXT,
-                                                                            "detail": _TEXT, "cure": _TEXT_OR_NULL}))}),
+            object_of({"can_measure": {"type": ["boolean", "null"], "description": "null: only a file was checked"},
+                       "checks": list_of(object_of({"level": {"enum": ["ok", "warning", "problem"]}, "subject": _TEXT,
+                                                    "detail": _TEXT, "cure": _TEXT_OR_NULL}))}),
             machine.doctor,
         ),
         Tool(
@@ -327,7 +329,17 @@ def check_arguments(tool: Tool, arguments: object) -> Json:
         known = ", ".join(tool.arguments)
         raise ToolError(f"{tool.name}: {place}: {error.message[:300]}", f"the arguments of {tool.name} are {known}; tools/list has their schema")
     assert isinstance(given, dict)
+    if not all(map(math.isfinite, _numbers(given))):
+        raise ToolError(f"{tool.name}: NaN and Infinity are not numbers of JSON", "give a finite number, or leave the argument out")
     return given
+
+
+def _numbers(value: object) -> Iterator[float]:
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(part)
 
 
 async def call(work: Work, tool: Tool, arguments: Json) -> Answer:

@@ -133,6 +133,7 @@ struct Opcode {
     bool defines_nothing = false;          ///< its first operand is only read
     bool predicate_first = false;          ///< it may define a predicate and, after it, a register
     bool two_predicates = false;           ///< it may define two predicates
+    bool all_predicates = false;           ///< it defines all predicates, PR
     bool wide = false;                     ///< result and sources have 64 bits, unless a modifier says 32
     int flops = 0;                         ///< per thread
     IntegerOp integer = IntegerOp::kNone;  ///< without modifiers
