@@ -1,8 +1,8 @@
 // 100 kernels that are compiled, loaded, launched and unloaded: nvcc -arch=sm_90 jit_modules.cu -lnvrtc -lcuda
 //
-// Four threads load each module twice, half of them as libraries, and launch its kernel 15 times per load; every second
-// load is unloaded while its kernel runs. Prints a checksum and that each of jit_0 to jit_99 was launched 30 times: a
-// report must say the same, although CUPTI frees the name of a kernel with its module.
+// Four threads load each module twice, half of them as libraries, and launch its kernel 15 times per load. With an
+// argument, every second load is unloaded while its kernel runs. Prints checksums and that each of jit_0 to jit_99 was
+// launched 30 times: a report must say the same, although CUPTI frees the name of a kernel with its module.
 #include <cuda.h>
 #include <nvrtc.h>
 #include <unistd.h>

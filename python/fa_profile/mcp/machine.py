@@ -21,29 +21,36 @@ async def doctor(work: Work, arguments: Json) -> Answer:
     checks = _checks(finished.stdout)
     if not checks:
         raise ToolError("fa-profile doctor printed nothing that can be read", "run `fa-profile doctor` by hand")
-    problems = [check for check in checks if check["level"] == "problem"]
-    worst = next((check for check in checks if check["level"] != "ok"), None)
-    answer = Answer("everything that a measurement needs is there")
-    if arguments.get("file"):
-        shown = worst or checks[0]
-        answer.verdict = f"{shown['subject']}: {shown['detail']}"
-        answer.status = "ok" if worst is None else "bad_news"
-        answer.cure = Cure(worst["cure"] or "see the problem") if worst else None
-        answer.cannot_say = ["whether this machine can measure: doctor without a file says it"]
-    elif problems:
-        answer.status = "bad_news"
-        answer.verdict = f"this machine cannot do it: {problems[0]['subject']}: {problems[0]['detail']}"
-        answer.cure = Cure(problems[0]["cure"] or "see the problem")
+    answer = _of_file(checks) if arguments.get("file") else _of_machine(checks)
     good = sum(check["level"] == "ok" for check in checks)
     answer.numbers = [Number(f"checks that passed, of {len(checks)}", good, "checks", "exact count")]
-    if problems and not arguments.get("file"):
-        answer.cannot_say = ["anything that has to be measured: verify, measure, profile_program, gate with base and head"]
-        answer.next = [Call("list_kernels", {}, "recordings that can be read without a GPU")]
-    elif not problems and not arguments.get("file"):
-        answer.next = [Call("list_kernels", {}, "what can be measured")]
-    answer.data = {"can_measure": None if arguments.get("file") else not problems, "checks": checks}
     for check in checks:
         answer.details.append(f"  {check['level']}: {check['subject']}: {check['detail']}" + (f" (cure: {check['cure']})" if check["cure"] else ""))
+    return answer
+
+
+def _of_file(checks: list[Json]) -> Answer:
+    worst = next((check for check in checks if check["level"] != "ok"), None)
+    shown = worst or checks[0]
+    answer = Answer(f"{shown['subject']}: {shown['detail']}", data={"can_measure": None, "checks": checks})
+    if worst:
+        answer.status = "bad_news"
+        answer.cure = Cure(worst["cure"] or "see the problem")
+    answer.cannot_say = ["whether this machine can measure: doctor without a file says it"]
+    return answer
+
+
+def _of_machine(checks: list[Json]) -> Answer:
+    problem = next((check for check in checks if check["level"] == "problem"), None)
+    answer = Answer("everything that a measurement needs is there", data={"can_measure": problem is None, "checks": checks})
+    if problem is None:
+        answer.next = [Call("list_kernels", {}, "what can be measured")]
+        return answer
+    answer.status = "bad_news"
+    answer.verdict = f"this machine cannot do it: {problem['subject']}: {problem['detail']}"
+    answer.cure = Cure(problem["cure"] or "see the problem")
+    answer.cannot_say = ["anything that has to be measured: verify, measure, profile_program, gate with base and head"]
+    answer.next = [Call("list_kernels", {}, "recordings that can be read without a GPU")]
     return answer
 
 
