@@ -639,12 +639,16 @@ TEST_F(CountingGateTest, SamplingEndsAsTheProgramExitsIfOtherThreadsMayLaunch) {
 // the thread that launches.
 TEST_F(CountingGateTest, WorkThatMayWaitForTheHostIsQueuedBeforeOrAfterALaunchThatRunsAlone) {
   ChooseProbed({kA});
-  gate_->OnHostWork();
+  const auto queue = [this] {
+    gate_->OnWorkBegins();
+    gate_->OnWorkEnded();
+  };
+  queue();
   std::atomic<bool> queued = false;
   ASSERT_EQ(gate_->Enter(kA), Way::kAlone);
-  gate_->OnHostWork();  // CUPTI's own
+  queue();  // CUPTI's own
   std::thread other([&] {
-    gate_->OnHostWork();
+    queue();
     queued = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -652,6 +656,20 @@ TEST_F(CountingGateTest, WorkThatMayWaitForTheHostIsQueuedBeforeOrAfterALaunchTh
   gate_->Leave();
   other.join();
   EXPECT_TRUE(queued);
+}
+
+// Of a module that loads meanwhile in another thread, cuptiPCSamplingDisable and the driver would wait for each other.
+TEST_F(CountingGateTest, WhileAnotherThreadsCallGivesWorkNothingIsMeasured) {
+  ChooseProbed({kA});
+  std::thread([this] { gate_->OnWorkBegins(); }).join();
+  for (int i = 0; i < 2 * IdleWait::kMostTries; ++i) {
+    program_.now_ns += 1'000'000'000;
+    EXPECT_EQ(gate_->Enter(kA), Way::kPasses);
+  }
+  std::thread([this] { gate_->OnWorkEnded(); }).join();
+  program_.now_ns += 1'000'000'000;
+  EXPECT_EQ(gate_->Enter(kA), Way::kAlone) << "measuring was not given up";
+  gate_->Leave();
 }
 
 TEST(GateLockTest, ItsHolderCannotBeCancelled) {
@@ -682,7 +700,8 @@ TEST(IdleWaitTest, AThreadThatWantsToLaunchComesBeforeTheNextTry) {
   FakeProgram program;
   program.idle = {false};
   GateLock lock;
-  IdleWait idle(program);
+  const WorkCalls calls;
+  IdleWait idle(program, calls);
   idle.YieldTo(lock);
   std::unique_lock hold(lock);
   EXPECT_FALSE(idle.Wait());

@@ -19,7 +19,8 @@ class CountingObserver final : public ProgramObserver {
     return false;
   }
   void OnLaunched() noexcept override {}
-  void OnHostWork() noexcept override { ++host_work; }
+  void OnWorkBegins() noexcept override { ++work_begun; }
+  void OnWorkEnded() noexcept override { ++work_ended; }
   void OnCaptureBegins(const void* /*stream*/) noexcept override {}
   void OnCaptureEnded(const void* stream) noexcept override { last_capture_ended = stream; }
   void OnDeviceGraph() noexcept override { ++device_graphs; }
@@ -30,7 +31,8 @@ class CountingObserver final : public ProgramObserver {
   void OnContextEnds(const void* /*context*/) noexcept override {}
   const char* last_symbol = nullptr;
   int device_graphs = 0;
-  int host_work = 0;
+  int work_begun = 0;
+  int work_ended = 0;
   int unloads = 0;
   const void* last_capture_ended = nullptr;
 };
@@ -74,14 +76,19 @@ TEST(LaunchHookTest, CallsAreToldAsTheDriverIsAskedForThem) {
   auto* const begin_call =
       reinterpret_cast<void (*)(CUpti_CallbackId, const void*, const char*)>(dlsym(fake, "BeginDriverCall"));
   ASSERT_NE(begin_call, nullptr);
-  const cuLaunchHostFunc_params function = {};
-  begin_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, &function, nullptr);
-  EXPECT_EQ(observer.host_work, 0) << "nothing runs alone";
+  const std::uint64_t parameters_of_any[16] = {};
+  for (const CUpti_CallbackId id :
+       {CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx, CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile,
+        CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async_ptsz, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2}) {
+    const int before = observer.work_begun;
+    begin_call(id, parameters_of_any, nullptr);
+    EXPECT_EQ(observer.work_begun, before + 1) << id;
+    EXPECT_EQ(observer.work_ended, before) << id;
+    end_call(id, parameters_of_any, CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(observer.work_ended, before + 1) << id;
+  }
   WatchLaunches(true);
-  begin_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, &function, nullptr);
-  const cuStreamWaitValue32_v2_params wait = {};
-  begin_call(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2_ptsz, &wait, nullptr);
-  EXPECT_EQ(observer.host_work, 2);
   cuLaunchKernel_params launch = {};
   const auto symbol_of = [&](CUpti_CallbackId id, const void* asked, const char* name) {
     begin_call(id, asked, name);

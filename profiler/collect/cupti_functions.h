@@ -7,7 +7,7 @@
   F(cuptiActivityGetNumDroppedRecords) F(cuptiActivityPopExternalCorrelationId) \
   F(cuptiActivityPushExternalCorrelationId) F(cuptiActivityRegisterCallbacks) \
   F(cuptiActivityRegisterTimestampCallback) F(cuptiDeviceGetChipName) F(cuptiEnableCallback) F(cuptiEnableDomain) \
-  F(cuptiGetCubinCrc) F(cuptiGetDeviceId) F(cuptiGetGraphExecId) F(cuptiGetGraphNodeId) F(cuptiGetResultString) \
+  F(cuptiGetCallbackName) F(cuptiGetCubinCrc) F(cuptiGetDeviceId) F(cuptiGetGraphExecId) F(cuptiGetGraphNodeId) F(cuptiGetResultString) \
   F(cuptiGetTimestamp) F(cuptiGetVersion) F(cuptiPCSamplingDisable) F(cuptiPCSamplingEnable) \
   F(cuptiPCSamplingGetData) F(cuptiPCSamplingGetNumStallReasons) F(cuptiPCSamplingGetStallReasons) \
   F(cuptiPCSamplingSetConfigurationAttribute) F(cuptiPCSamplingStart) F(cuptiPCSamplingStop) \

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cerrno>
 #include <chrono>
 #include <functional>
 #include <iterator>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -48,24 +50,13 @@ constexpr CUpti_CallbackId kStreamEnds[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamDest
 constexpr CUpti_CallbackId kUnloads[] = {CUPTI_DRIVER_TRACE_CBID_cuModuleUnload,
                                          CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload};
 
-constexpr CUpti_CallbackId kHostWork[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc,
-                                          CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc_ptsz,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamAddCallback,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamAddCallback_ptsz,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp_ptsz,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp_v2,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp_v2_ptsz,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_ptsz,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2_ptsz,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_ptsz,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_v2,
-                                          CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_v2_ptsz,
-                                          CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync,
-                                          CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync_ptsz};
+// The names of calls that give the GPU work, launches apart, begin with these. Copies to and from the host are done by
+// copy engines, which CUPTI does not wait for.
+constexpr std::string_view kWork[] = {
+    "cuFuncLoad",      "cuKernelGetFunction", "cuLaunchHostFunc",   "cuLibraryGetModule",  "cuLibraryLoad",
+    "cuLibraryUnload", "cuMemcpy2D",          "cuMemcpy3D",         "cuMemcpyAsync",       "cuMemcpyBatch",
+    "cuMemcpyDtoD",    "cuMemcpyPeer",        "cuMemset",           "cuModuleGetFunction", "cuModuleLoad",
+    "cuModuleUnload",  "cuStreamAddCallback", "cuStreamBatchMemOp", "cuStreamWaitValue",   "cuWaitExternalSemaphores"};
 
 constexpr CUpti_CallbackId kInstantiations[] = {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
                                                 CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
@@ -92,7 +83,8 @@ CUpti_SubscriberHandle the_subscriber = nullptr;
 std::atomic<bool> observer_watches = false;  // launches
 bool ranges_watched = false;
 std::atomic<bool> names_watched = false;
-bool graphs_kept = false;  // from ObserveProgram() on
+bool graphs_kept = false;                              // from ObserveProgram() on
+std::bitset<CUPTI_DRIVER_TRACE_CBID_SIZE> work_calls;  // as are these
 std::atomic<bool> is_fork = false;
 std::atomic<int> callbacks_under_way = 0;
 
@@ -257,14 +249,8 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
     if (!enters && Succeeded(data)) OnGraphChange(id, data.functionParams);
     return;
   }
-  if (std::ranges::find(kUnloads, id) != std::end(kUnloads)) {
-    if (enters) observer.OnModuleUnloads();
-    return;
-  }
-  if (std::ranges::find(kHostWork, id) != std::end(kHostWork)) {
-    if (enters && observer_watches) observer.OnHostWork();
-    return;
-  }
+  if (enters && std::ranges::find(kUnloads, id) != std::end(kUnloads)) observer.OnModuleUnloads();
+  if (work_calls.test(id)) return enters ? observer.OnWorkBegins() : observer.OnWorkEnded();
   if (IsGraphLaunch(id)) {
     if (enters) *data.correlationData = 0;
     if (!enters) RestoreGraph(data);
@@ -306,8 +292,18 @@ void SwitchLaunches() noexcept {
   for (const CUpti_CallbackId id : kLaunches) {
     (void)cuptiEnableCallback(on ? 1 : 0, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
-  for (const CUpti_CallbackId id : kHostWork) {
-    (void)cuptiEnableCallback(observer_watches ? 1 : 0, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+}
+
+// For good: a call under way when they are switched on or off would be seen to begin or to end only.
+void WatchWork() noexcept {
+  for (CUpti_CallbackId id = 1; id < work_calls.size(); ++id) {
+    const char* name = nullptr;
+    if (cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || name == nullptr) continue;
+    if (std::ranges::none_of(kWork, [&](std::string_view of) { return std::string_view(name).starts_with(of); })) {
+      continue;
+    }
+    work_calls.set(id);
+    (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
 }
 
@@ -387,9 +383,7 @@ bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler, bool gr
   for (const CUpti_CallbackId id : kInstantiations) {
     (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
-  for (const CUpti_CallbackId id : kUnloads) {
-    (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
-  }
+  WatchWork();
   graphs_kept = graphs;
   for (const CUpti_CallbackId id : kGraphChanges) {
     if (graphs) (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);

@@ -55,7 +55,8 @@ class InjectedProgram final : public collect::ProgramObserver, private collect::
     return gate_.Enter(call) == collect::LaunchGate::Way::kReplaced;
   }
   void OnLaunched() noexcept override { gate_.Leave(); }
-  void OnHostWork() noexcept override { gate_.OnHostWork(); }
+  void OnWorkBegins() noexcept override { gate_.OnWorkBegins(); }
+  void OnWorkEnded() noexcept override { gate_.OnWorkEnded(); }
   void OnCaptureBegins(const void* stream) noexcept override { gate_.OnCaptureBegins(stream); }
   void OnCaptureEnded(const void* stream) noexcept override { gate_.OnCaptureEnded(stream); }
   void OnDeviceGraph() noexcept override { gate_.OnDeviceGraph(); }

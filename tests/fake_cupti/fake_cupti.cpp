@@ -49,6 +49,14 @@ CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
   return CUPTI_SUCCESS;
 }
 
+// Names are CUPTI's own.
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
+  static void* const cupti = dlopen(FA_PROFILE_REAL_CUPTI, RTLD_NOW | RTLD_LOCAL);
+  if (cupti == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+  static auto* const real = reinterpret_cast<decltype(&cuptiGetCallbackName)>(dlsym(cupti, "cuptiGetCallbackName"));
+  return real(domain, id, name);
+}
+
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user) {
   if (!the_holder.empty()) {
     Print("refused");

@@ -237,7 +237,7 @@ bool LaunchGate::Selects(const LaunchCall& call) {
 
 void LaunchGate::EndSamplingAtLaunch() noexcept {
   try {
-    if (program_.api.WaitIdle(sampling_end_.NextWaitSeconds())) EndSamplingWhileIdle();
+    if (program_.api.WaitIdle(sampling_end_.NextWaitSeconds()) && program_.idle.WaitForCalls()) EndSamplingWhileIdle();
   } catch (const std::exception& error) {
     program_.api.StartTrace();
     GiveUp(error.what());
@@ -275,10 +275,6 @@ void LaunchGate::GiveUp(const char* why) noexcept {
 void LaunchGate::AddMeasuringTime(std::int64_t began_ns) {
   const std::int64_t elapsed_ns = program_.api.NowNs() - began_ns;
   if (counters_.planned() && elapsed_ns >= kShortestMeasuringNs) alone_.total_ns += elapsed_ns;
-}
-
-void LaunchGate::OnHostWork() noexcept {
-  if (!lock_.IsMine()) (void)Hold();
 }
 
 // From here on nothing runs alone. CUPTI's own work captures nothing, here and below.
@@ -444,7 +440,7 @@ bool LaunchGate::LeaveCupti() {
       std::this_thread::sleep_for(kBetweenLooks);
       hold = Hold();
     }
-    const bool idle = program_.api.WaitAllIdle(kIdleBeforeLeavingSeconds);
+    const bool idle = program_.api.WaitAllIdle(kIdleBeforeLeavingSeconds) && program_.idle.WaitForCalls();
     // To end these, CUPTI waits for the GPU without a bound. If they are off, only the records of running work are
     // lost.
     if (!idle && (counters_.open() || program_.api.sampling() == ProgramApi::Sampling::kOn)) return false;
@@ -474,7 +470,7 @@ void LaunchGate::EndMeasuring() noexcept {
     // To end these, CUPTI waits for the GPU without a bound; a wait would invalidate a capture.
     if (!capturing_.empty()) return;
     program_.api.EnterContext();
-    if (!program_.api.WaitIdle(kIdleAtExitSeconds)) return;
+    if (!program_.api.WaitIdle(kIdleAtExitSeconds) || !program_.idle.WaitForCalls()) return;
     counters_.CutShort();
     counters_.Abandon();
     instructions_.Close();

@@ -16,9 +16,10 @@ class ProgramObserver {
   /// that result.
   virtual bool OnLaunch(const LaunchCall& call) noexcept = 0;
   virtual void OnLaunched() noexcept = 0;
-  /// Before work is queued that may wait for the host: a host function, or a wait for a value in memory. Only while
-  /// WatchLaunches(true).
-  virtual void OnHostWork() noexcept = 0;
+  /// Around a call that loads or unloads code, or queues a copy or fill that SMs may do, a host function or a wait for
+  /// a value in memory.
+  virtual void OnWorkBegins() noexcept = 0;
+  virtual void OnWorkEnded() noexcept = 0;
   /// Around the time in which a stream captures: before the driver begins, and after it ended or failed to begin.
   /// OnCaptureEnded() also comes when a stream is destroyed, whether it captured or not.
   virtual void OnCaptureBegins(const void* stream) noexcept = 0;

@@ -16,6 +16,11 @@ class GateLock {
   /// The calling thread holds it.
   bool IsMine() const noexcept { return holder_.load() == std::this_thread::get_id(); }
 
+  bool IsTakenByOther() const noexcept {
+    const std::thread::id holder = holder_.load();
+    return holder != std::thread::id() && holder != std::this_thread::get_id();
+  }
+
   /// Other threads are in lock(). The holder's view: one may arrive at any time.
   bool IsWantedByOthers() const noexcept { return waiting_ > 0; }
 

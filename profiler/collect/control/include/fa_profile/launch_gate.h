@@ -41,11 +41,11 @@ namespace fa_profile::collect {
 /// looked at. A state may be left out, and none comes back.
 ///
 /// Locks. The gate's lock guards the gate and both rounds; each call takes it for itself. A thread whose launch runs
-/// alone holds it from Enter() to Leave(): other threads' launches and captures and our own thread wait. Launches that
-/// the holder itself makes for CUPTI pass. Under this lock ProgramApi, LaunchFilter and LaunchClasses are called, which
-/// may take the lock of the recording's writer and then that of its totals. WatchLaunches() is called without it,
-/// because CUPTI waits there for callbacks, and CounterRound::Write(), because it takes long. LaunchCounts has locks of
-/// its own, which hold no other.
+/// alone holds it from Enter() to Leave(): other threads' launches and captures, their calls that give the GPU other
+/// work (WorkCalls), and our own thread wait. What the holder itself calls for CUPTI passes. Under this lock ProgramApi,
+/// LaunchFilter and LaunchClasses are called, which may take the lock of the recording's writer and then that of its
+/// totals. WatchLaunches() is called without it, because CUPTI waits there for callbacks, and CounterRound::Write(),
+/// because it takes long. LaunchCounts has locks of its own, which hold no other.
 class LaunchGate {
  public:
   LaunchGate(ProgramApi& api, LaunchFilter& filter, LaunchClasses& classes, CounterPlan plan);
@@ -57,9 +57,10 @@ class LaunchGate {
   Way Enter(const LaunchCall& call) noexcept;
   /// After the call, whether or not it succeeded, and whatever Enter() returned.
   void Leave() noexcept;
-  /// Before work is queued that may wait for the host. Waits for a launch that runs alone: CUPTI waits for the whole
-  /// GPU then, and the host's thread might wait for us.
-  void OnHostWork() noexcept;
+  /// Around a call that loads code, or gives the GPU work that SMs do or that may wait for the host. Waits for a launch
+  /// that runs alone: CUPTI waits for the whole GPU then, and the host's thread might wait for us.
+  void OnWorkBegins() noexcept { program_.calls.Begin(lock_); }
+  void OnWorkEnded() noexcept { program_.calls.End(); }
   /// Around the time in which a stream captures. Waits for a launch that runs alone.
   void OnCaptureBegins(const void* stream) noexcept;
   void OnCaptureEnded(const void* stream) noexcept;

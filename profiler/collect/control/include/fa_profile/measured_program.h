@@ -8,6 +8,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gate_lock.h"
 #include "fa_profile/program_api.h"
+#include "fa_profile/work_calls.h"
 
 namespace fa_profile::collect {
 
@@ -24,7 +25,7 @@ class IdleWait {
     return std::min(kFirstSeconds * static_cast<double>(1 << std::min(tries_before, kMostTries)), kLongestSeconds);
   }
 
-  explicit IdleWait(ProgramApi& api) : api_(api) {}
+  IdleWait(ProgramApi& api, const WorkCalls& calls) : api_(api), calls_(calls) {}
   /// Held by the caller of Wait(), and wanted by threads that launch.
   void YieldTo(const GateLock& lock) { lock_ = &lock; }
   /// False: the GPU is busy, and this launch is not measured. Throws Error: it was busy in the last kMostTries.
@@ -34,7 +35,10 @@ class IdleWait {
     not_before_ns_ = 0;
     if (api_.WaitIdle(seconds)) {
       in_a_row_ = 0;
-      return true;
+      if (WaitForCalls()) return true;
+      not_before_ns_ = api_.NowNs() + kAfterLongCallNs;
+      ++failed_;
+      return false;
     }
     if (IsLockWanted()) not_before_ns_ = api_.NowNs() + static_cast<std::int64_t>(seconds * 1e9);
     ++failed_;
@@ -45,10 +49,20 @@ class IdleWait {
   }
   std::int64_t failed() const { return failed_; }
 
+  /// With the GPU idle, until no call under way can give it work. False: one takes long.
+  bool WaitForCalls() {
+    if (!calls_.any()) return true;
+    return calls_.WaitForAll() && api_.WaitIdle(kFirstSeconds);  // for what they gave
+  }
+
  private:
+  // A thread that compiles for seconds must not cost each launch the wait.
+  static constexpr std::int64_t kAfterLongCallNs = 200'000'000;
+
   bool IsLockWanted() const { return lock_ != nullptr && lock_->IsWantedByOthers(); }
 
   ProgramApi& api_;
+  const WorkCalls& calls_;
   const GateLock* lock_ = nullptr;
   std::int64_t not_before_ns_ = 0;
   int in_a_row_ = 0;
@@ -101,7 +115,8 @@ struct MeasuredProgram {
   LaunchFilter& filter;
   LaunchClasses& classes;
   CounterPlan plan;
-  IdleWait idle{api};
+  WorkCalls calls{};
+  IdleWait idle{api, calls};
   TraceSwitch trace{api};
   std::vector<DataLoss> losses{};  ///< over the whole run
 };
