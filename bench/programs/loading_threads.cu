@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kBlocks = 264;
 constexpr int kThreads = 256;
-constexpr int kLaunches = 6000;
+constexpr int kLaunches = 80000;
 constexpr std::size_t kBytes = 1U << 20U;
 constexpr const char* kPtx =
     ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry Loaded(.param .u64 p) { ret; }\n";
