@@ -42,10 +42,10 @@ namespace fa_profile::collect {
 ///
 /// Locks. The gate's lock guards the gate and both rounds; each call takes it for itself. A thread whose launch runs
 /// alone holds it from Enter() to Leave(): other threads' launches and captures, their calls that give the GPU other
-/// work (WorkCalls), and our own thread wait. What the holder itself calls for CUPTI passes. Under this lock ProgramApi,
-/// LaunchFilter and LaunchClasses are called, which may take the lock of the recording's writer and then that of its
-/// totals. WatchLaunches() is called without it, because CUPTI waits there for callbacks, and CounterRound::Write(),
-/// because it takes long. LaunchCounts has locks of its own, which hold no other.
+/// work (WorkCalls), and our own thread wait. What the holder itself calls for CUPTI passes. Under this lock
+/// ProgramApi, LaunchFilter and LaunchClasses are called, which may take the lock of the recording's writer and then
+/// that of its totals. WatchLaunches() is called without it, because CUPTI waits there for callbacks, and
+/// CounterRound::Write(), because it takes long. LaunchCounts has separate locks, which hold no other.
 class LaunchGate {
  public:
   LaunchGate(ProgramApi& api, LaunchFilter& filter, LaunchClasses& classes, CounterPlan plan);
