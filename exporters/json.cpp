@@ -1,12 +1,10 @@
-// JSON: every report of fa-profile for programs.
+// JSON of what was measured: reports, differences, ranks.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "fa_profile/lint_report.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
-#include "fa_profile/selftest_report.h"
 #include "fa_profile/stall_reasons.h"
 #include "fa_profile/text.h"
 #include "fa_profile/timeline_metrics.h"
@@ -112,12 +110,7 @@ Json ToJson(const TimingSummary& t) {
           {"median_cycles", OrNull(t.median_cycles)}};
 }
 
-Json ToJson(const Occupancy& o) {
-  return {{"theoretical_ratio", o.theoretical_ratio},
-          {"blocks_per_sm", o.blocks_per_sm},
-          {"limiters", o.limiters},
-          {"waves", o.waves}};
-}
+Json ToJson(const Occupancy& o) { return JsonOf(o); }
 
 Json ToJson(const Launch& l, bool with_duration) {
   Json duration = nullptr;
@@ -162,11 +155,6 @@ Json ToJson(const EntryPair& p);
 Json ToJson(const WaitSide& s);
 Json ToJson(const WaitChange& c);
 Json ToJson(const FindingChange& c);
-Json ToJson(const PhaseCode& row);
-Json ToJson(const KernelLint& kernel);
-Json ToJson(const TruthCheck& check);
-Json ToJson(const SelftestReport::Kernel& kernel);
-Json ToJson(const KnownLie& lie);
 
 template <typename T>
 Json ObjectOrNull(const std::optional<T>& value) {
@@ -175,9 +163,7 @@ Json ObjectOrNull(const std::optional<T>& value) {
 
 template <typename T>
 Json ToArray(const std::vector<T>& values) {
-  Json array = Json::array();
-  for (const T& value : values) array.push_back(ToJson(value));
-  return array;
+  return ArrayOf(values, [](const T& value) { return ToJson(value); });
 }
 
 /// Every metric of the catalogue, null if absent.
@@ -278,10 +264,7 @@ Json ToJson(const CallTimeline& t) {
   return {{"active_ns", t.active_ns}, {"tails", ToArray(t.tails)}, {"series", ToArray(t.series)}};
 }
 
-Json ToJson(const Finding& f) {
-  return {{"id", f.id},     {"phase", KnownText(f.phase)}, {"evidence", f.evidence},
-          {"cure", f.cure}, {"cause", KnownText(f.cause)}, {"weight", f.weight}};
-}
+Json ToJson(const Finding& f) { return JsonOf(f); }
 
 Json ToJson(const KernelUse& u) {
   return {{"launches", u.launches}, {"graph_launches", u.graph_launches},
@@ -364,9 +347,7 @@ Json ToJson(const ProfileEntry& e) {
           {"findings", ToArray(e.findings)}};
 }
 
-Json ToJson(const DataLoss& l) {
-  return {{"kind", l.kind}, {"subject", l.subject}, {"reason", l.reason}, {"count", l.count}};
-}
+Json ToJson(const DataLoss& l) { return JsonOf(l); }
 
 Json ToJson(const CatalogueMetric& m) {
   const char* polarity = m.polarity == Polarity::kHigherIsBetter  ? "higher_is_better"
@@ -418,85 +399,6 @@ Json ToJson(const FindingChange& c) {
           {"finding", ToJson(c.finding)}, {"judgement", c.judgement},  {"entry", c.entry}};
 }
 
-Json ToJson(const LocalAccesses& accesses) {
-  return {{"stores", accesses.stores},
-          {"loads", accesses.loads},
-          {"store_bytes", accesses.store_bytes},
-          {"load_bytes", accesses.load_bytes}};
-}
-
-Json ToJson(const PhaseCode& row) {
-  Json json = {{"phase", row.phase}, {"loop_depth", row.loop_depth}, {"instructions", row.instructions}};
-  for (const char* const count : kLintCounts) json[count] = row.counts.at(count);
-  return json;
-}
-
-Json ToJson(const KernelLint& k) {
-  Json json = {{"file", k.file},
-               {"architecture", k.architecture},
-               {"name", k.name},
-               {"symbol", k.symbol},
-               {"code_hash", fmt::format("{:016x}", k.code_hash)},
-               {"code_bytes", k.code_bytes},
-               {"line_information", k.has_line_information},
-               {"registers_per_thread", OrNull(k.registers_per_thread)},
-               {"stack_frame_bytes", OrNull(k.stack_frame_bytes)},
-               {"spills", ToJson(k.spills)},
-               {"arrays", ToJson(k.arrays)},
-               {"static_shared_memory_bytes", k.static_shared_memory_bytes},
-               {"dynamic_shared_memory_bytes", OrNull(k.dynamic_shared_memory_bytes)},
-               {"threads_per_block", OrNull(k.threads_per_block)},
-               {"threads_source", KnownText(k.threads_source)},
-               {"occupancy", ObjectOrNull(k.occupancy)},
-               {"occupancy_limit_ratio", OrNull(k.occupancy_limit_ratio)},
-               {"externals", k.externals},
-               {"unknown_branches", k.unknown_branches},
-               {"attribution", k.attribution},
-               {"inference", ObjectOrNull(k.inference)},
-               {"phases", ToArray(k.phases)},
-               {"findings", ToArray(k.findings)}};
-  // Machine code alone has no grid and no cost.
-  if (k.occupancy) json["occupancy"].erase("waves");
-  for (Json& finding : json["findings"]) {
-    finding.erase("cause");
-    finding.erase("weight");
-  }
-  return json;
-}
-
-const char* Name(TruthSource source) {
-  return source == TruthSource::kSass      ? "sass"
-         : source == TruthSource::kCounter ? "counter"
-         : source == TruthSource::kLaunch  ? "launch"
-         : source == TruthSource::kShare   ? "share"
-         : source == TruthSource::kWait    ? "wait"
-                                           : "inferred";
-}
-
-const char* Name(TruthCheck::Verdict verdict) {
-  return verdict == TruthCheck::Verdict::kPass   ? "pass"
-         : verdict == TruthCheck::Verdict::kFail ? "fail"
-                                                 : "unavailable";
-}
-
-Json ToJson(const TruthCheck& check) {
-  const Truth& truth = check.truth;
-  return {{"source", Name(truth.source)},       {"name", truth.name},
-          {"opcode", KnownText(truth.opcode)},  {"phase", KnownText(truth.phase)},
-          {"expected", truth.expected},         {"tolerance", truth.tolerance},
-          {"measured", OrNull(check.measured)}, {"verdict", Name(check.verdict)},
-          {"note", KnownText(truth.note)}};
-}
-
-Json ToJson(const SelftestReport::Kernel& kernel) {
-  return {{"kernel", kernel.id}, {"proves", kernel.proves}, {"checks", ToArray(kernel.checks)}};
-}
-
-Json ToJson(const KnownLie& lie) {
-  return {{"kernel", lie.kernel},       {"counter", lie.counter},   {"how", lie.how},
-          {"truth", OrNull(lie.truth)}, {"says", OrNull(lie.says)}, {"still_lies", OrNull(lie.still_lies)}};
-}
-
 }  // namespace
 
 nlohmann::ordered_json JsonOf(const Shape& shape) {
@@ -526,10 +428,25 @@ nlohmann::ordered_json JsonOf(const PhaseInference& inference) {
           {"counted", inference.counted}};
 }
 
+nlohmann::ordered_json JsonOf(const Occupancy& o) {
+  return {{"theoretical_ratio", o.theoretical_ratio},
+          {"blocks_per_sm", o.blocks_per_sm},
+          {"limiters", o.limiters},
+          {"waves", o.waves}};
+}
+
+nlohmann::ordered_json JsonOf(const Finding& f) {
+  return {{"id", f.id},     {"phase", KnownText(f.phase)}, {"evidence", f.evidence},
+          {"cure", f.cure}, {"cause", KnownText(f.cause)}, {"weight", f.weight}};
+}
+
+nlohmann::ordered_json JsonOf(const DataLoss& l) {
+  return {{"kind", l.kind}, {"subject", l.subject}, {"reason", l.reason}, {"count", l.count}};
+}
+
 nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls) { return ToArray(stalls); }
 
-/// `indent`: -1 for one line.
-static std::string JsonText(const Json& json, int indent = 2) {
+std::string JsonText(const nlohmann::ordered_json& json, int indent) {
   return EscapeUnsafe(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -606,96 +523,6 @@ void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOpt
                           {"spread_ratio", report.all_kernels.spread_ratio},
                           {"kernels", times(report.kernels, "kernel", false)},
                           {"nvtx", times(report.ranges, "range", true)}});
-}
-
-Json SkippedJson(const std::vector<SkippedFile>& files) {
-  Json skipped = Json::array();
-  for (const SkippedFile& file : files) skipped.push_back({{"file", KnownText(file.file)}, {"why", file.why}});
-  return skipped;
-}
-
-void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions&) {
-  WriteJsonDocument(out, {{"format", "fa-profile lint"},
-                          {"version", kJsonVersion},
-                          {"package", nullptr},
-                          {"cubins",
-                           {{"complete", lint.is_complete},
-                            {"found", lint.found},
-                            {"read", lint.read},
-                            {"skipped", SkippedJson(lint.skipped)}}},
-                          {"kernels", ToArray(lint.kernels)}});
-}
-
-namespace {
-
-/// A row for each kernel as soon as it arrives; what is only known at the end follows.
-class JsonPackage : public PackageWriter {
- public:
-  explicit JsonPackage(std::ostream& out) : out_(out) {}
-  void Kernel(const std::string&, const KernelLint& kernel) override {
-    Begin();
-    out_ << (std::exchange(has_rows_, true) ? ",\n" : "\n") << Text(ToJson(kernel), 4);
-  }
-  void End(const PackageLint& package) override {
-    Json refused = Json::object();
-    for (const auto& [word, count] : package.refused) refused[word] = count;
-    const Json end = {{"name", package.package},
-                      {"complete", package.is_complete},
-                      {"total", package.is_complete  ? Json(package.found)
-                                : package.total == 0 ? Json(nullptr)
-                                                     : Json(package.total)},
-                      {"files", package.files},
-                      {"kernels", package.kernels},
-                      {"not_attention", std::move(refused)},
-                      {"found", package.found},
-                      {"read", package.read},
-                      {"skipped_files", package.skipped_files},
-                      {"skipped", SkippedJson(package.skipped)}};
-    Begin();
-    out_ << (has_rows_ ? "\n  ],\n" : "],\n") << "  \"cubins\": null,\n  \"package\":\n" << Text(end, 2) << "\n}\n";
-  }
-
- private:
-  void Begin() {
-    if (std::exchange(begun_, true)) return;
-    out_ << "{\n  \"format\": \"fa-profile lint\",\n  \"version\": " << kJsonVersion << ",\n  \"kernels\": [";
-  }
-  /// Its lines, indented.
-  static std::string Text(const Json& json, std::size_t indent) {
-    std::string text(indent, ' ');
-    for (const char c : JsonText(json)) {
-      text += c;
-      if (c == '\n') text.append(indent, ' ');
-    }
-    return text;
-  }
-
-  std::ostream& out_;
-  bool begun_ = false;
-  bool has_rows_ = false;
-};
-
-}  // namespace
-
-std::unique_ptr<PackageWriter> JsonPackageWriter(std::ostream& out, const ReportOptions&) {
-  return std::make_unique<JsonPackage>(out);
-}
-
-void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions&) {
-  WriteJsonDocument(out, {{"format_version", kJsonVersion},
-                          {"tool_version", report.session.tool_version},
-                          {"tool_commit", report.session.tool_commit},
-                          {"created_at", report.session.created_at},
-                          {"device", report.device.name},
-                          {"chip", report.device.chip},
-                          {"driver_version", KnownText(report.device.driver_version)},
-                          {"cupti_version", KnownText(report.device.cupti_version)},
-                          {"passed", report.Count(TruthCheck::Verdict::kPass)},
-                          {"failed", report.Count(TruthCheck::Verdict::kFail)},
-                          {"unavailable", report.Count(TruthCheck::Verdict::kUnavailable)},
-                          {"kernels", ToArray(report.kernels)},
-                          {"known_lies", ToArray(report.known_lies)},
-                          {"losses", ToArray(report.losses)}});
 }
 
 }  // namespace fa_profile::exporters

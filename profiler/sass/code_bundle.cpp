@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kCubinHeaderBytes = 64;
 constexpr std::size_t kIdentBytes = 16;
-constexpr std::size_t kBundledBytes = 16;  // of an instruction
 constexpr std::size_t kFlagsAt = 0x30;
 constexpr std::size_t kFlagsBytes = 4;
 
@@ -74,7 +73,7 @@ bool CodeBundle::Fits(std::span<const std::uint8_t> cubin, const ElfFile& elf, c
   constexpr std::size_t kMostFunctions = 10'000;  // section numbers have 16 bits
   const ElfFile::Section& section = elf.sections[function.section];
   if (!elf.is_linked || functions_.size() == kMostFunctions || section.bytes.empty() || function.value != 0 ||
-      function.size != section.bytes.size() || function.size % kBundledBytes != 0 || !HasOutline(elf.sm)) {
+      function.size != section.bytes.size() || function.size % kInstructionBytes != 0 || !HasOutline(elf.sm)) {
     return false;
   }
   for (const ElfFile::Relocation& relocation : elf.Relocations(section.name)) {

@@ -16,7 +16,6 @@ namespace fa_profile::sass {
 namespace {
 
 // Bits of an instruction, as shown by nvdisasm -hex: 0 to 8 are the opcode, 12 to 15 the predicate.
-constexpr std::uint32_t kCodeBytes = 16;
 
 std::int64_t Signed(std::uint64_t value, unsigned bits) {
   return static_cast<std::int64_t>(value << (64U - bits)) >> (64U - bits);
@@ -27,7 +26,7 @@ std::int64_t Signed(std::uint64_t value, unsigned bits) {
 std::uint64_t LeadsTo(std::uint32_t offset, std::uint64_t low, std::uint64_t high, bool is_split) {
   const std::int64_t upper = Signed((low >> 34U) | ((high & 0x3ffffU) << 30U), 48);
   const std::int64_t words = is_split ? upper * 256 + static_cast<std::int64_t>(low >> 16U & 0xffU) : upper;
-  return offset + kCodeBytes + static_cast<std::uint64_t>(words) * 4;
+  return offset + kInstructionBytes + static_cast<std::uint64_t>(words) * 4;
 }
 
 /// "BRA !P0, 0x2b0" depends on a second predicate, and BRA.DIV on registers: bits 82 to 95 are others than in a plain
@@ -71,13 +70,13 @@ DeviceFunction OutlineOf(const ElfFile& elf, const ElfFile::Symbol& symbol) {
   ByteReader code = text.Take(symbol.size);
   DeviceFunction function;
   function.name = symbol.name;
-  function.instructions.reserve(code.left() / kCodeBytes);
-  for (std::uint32_t offset = 0; code.left() >= kCodeBytes; offset += kCodeBytes) {
+  function.instructions.reserve(code.left() / kInstructionBytes);
+  for (std::uint32_t offset = 0; code.left() >= kInstructionBytes; offset += kInstructionBytes) {
     const std::uint64_t low = code.U64();
     function.instructions.push_back(ReadOne(offset, low, code.U64(), elf.sm));
   }
   for (const auto& [branch, targets] : ReadIndirectBranches(elf, symbol.name)) {
-    const std::uint64_t index = (branch - symbol.value) / kCodeBytes;
+    const std::uint64_t index = (branch - symbol.value) / kInstructionBytes;
     if (branch < symbol.value || index >= function.instructions.size()) continue;
     std::string list;
     for (const std::uint32_t target : targets) list += (list.empty() ? "" : ", ") + Hex(target - symbol.value);

@@ -13,6 +13,9 @@ inline constexpr std::string_view kElfMagic =
     "\x7f"
     "ELF\x02";
 
+/// Every CUDA architecture since Volta encodes an instruction in 16 bytes.
+inline constexpr std::uint32_t kInstructionBytes = 16;
+
 inline constexpr std::size_t kMachineOffset = 18;   ///< offset of e_machine, two little-endian bytes
 inline constexpr std::uint16_t kMachineCuda = 190;  ///< EM_CUDA
 /// Types of sections without bytes in the file; the second: .nv.shared of relocatable code.

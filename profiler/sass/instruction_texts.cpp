@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "byte_reader.h"
+#include "elf_file.h"
 
 namespace fa_profile::sass {
 namespace {
@@ -42,16 +43,15 @@ std::size_t InstructionTexts::Hash::operator()(const Key& key) const {
 
 std::vector<InstructionTexts::Key> InstructionTexts::KeysOf(std::string_view layout,
                                                             std::span<const std::uint8_t> code) {
-  constexpr std::size_t kBytes = 16;
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     number = layouts_.emplace(layout, layouts_.size()).first->second;
   }
   std::vector<Key> keys;
-  keys.reserve(code.size() / kBytes);
+  keys.reserve(code.size() / kInstructionBytes);
   ByteReader reader(code);
-  while (reader.left() >= kBytes) {
+  while (reader.left() >= kInstructionBytes) {
     Key& key = keys.emplace_back();
     key.low = reader.U64();
     key.high = reader.U64() & ~(kHiddenBits << kFirstHiddenBit);

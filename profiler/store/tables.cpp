@@ -1,4 +1,4 @@
-// Every table and view of a recording.
+// Every table of a recording. views.cpp has the views.
 //
 // To add a column: a field in its struct (recording.h, or tables.h), and one line in its table below.
 // To add a kind of record:
@@ -18,209 +18,12 @@
 // docs/recording.schema.txt (recording_tables_test) and the fuzzer's seeds (CONTRIBUTING.md).
 #include "tables.h"
 
-#include <algorithm>
 #include <array>
-#include <utility>
 
-#include "compression.h"
-#include "fa_profile/error.h"
-#include "rules.h"
-#include "value_limits.h"
+#include "special_columns.h"
 
 namespace fa_profile::store {
 namespace {
-
-// Part of an attention shape. All are NULL for a case without one; `kFirst` is read first and decides.
-template <auto kPart, bool kFirst = false>
-constexpr Column ShapePart(const char* name, const char* note = "") {
-  return {.name = name,
-          .type = "INTEGER",
-          .note = note,
-          .write =
-              [](Statement& to, const void* row) {
-                const auto& shape = As<Case>(row).shape;
-                const AttentionShape* const attention = shape ? shape->attention() : nullptr;
-                to.Bind(attention != nullptr ? std::optional((*attention).*kPart) : std::nullopt);
-              },
-          .read =
-              [](Statement& from, void* row) {
-                auto& shape = As<Case>(row).shape;
-                if (kFirst && !from.IsNull()) shape.emplace();
-                if (!shape) return from.Skip();
-                AttentionShape attention = *shape->attention();
-                from.Read(attention.*kPart);
-                shape = attention;
-              }};
-}
-
-// A shape made of parameters. Read after the parts of an attention shape.
-constexpr Column ShapeParameters(const char* name, const char* note) {
-  return {.name = name,
-          .type = "TEXT",
-          .note = note,
-          .write =
-              [](Statement& to, const void* row) {
-                const auto& shape = As<Case>(row).shape;
-                const bool named = shape && shape->parameters() != nullptr;
-                named ? to.BindCopy(shape->ToString()) : to.Bind(std::optional<std::string>());
-              },
-          .read =
-              [](Statement& from, void* row) {
-                if (from.IsNull()) return from.Skip();
-                std::string text;
-                from.Read(text);
-                auto& shape = As<Case>(row).shape;
-                if (shape) from.connection().Damaged("a case in it has two shapes");
-                try {
-                  shape = Shape::Parse(text);
-                } catch (const Error& error) {
-                  from.connection().Damaged("a case in it has a bad shape: " + error.message());
-                }
-                if (shape->parameters() == nullptr)
-                  from.connection().Damaged("a case in it has a shape in two columns");
-              }};
-}
-
-template <auto kPart>
-constexpr Column WorkPart(const char* name, const char* note) {
-  return {.name = name,
-          .type = "REAL",
-          .note = note,
-          .write = [](Statement& to, const void* row) { to.Bind(As<Case>(row).work.*kPart); },
-          .read = [](Statement& from, void* row) { from.Read(As<Case>(row).work.*kPart); },
-          .check =
-              [](const Subject& subject, const char* field, const void* row) {
-                const auto& value = As<Case>(row).work.*kPart;
-                if (value) subject.RequireNotNegative(field, *value);
-              }};
-}
-
-// Bytes that a row holds packed, as two columns: their number, and a zstd frame of them.
-
-auto& Content(const auto& row) { return row.bytes; }
-
-// The predicate and operands of each instruction, each followed by a NUL.
-std::vector<std::uint8_t> Content(const DeviceFunction& function) {
-  std::vector<std::uint8_t> texts;
-  for (const Instruction& instruction : function.instructions) {
-    for (const std::string* text : {&instruction.predicate, &instruction.operands}) {
-      const std::string clean = ToText(*text);
-      texts.insert(texts.end(), clean.c_str(), clean.c_str() + clean.size() + 1);
-    }
-  }
-  return texts;
-}
-
-void SetContent(Connection&, Cubin& cubin, std::vector<std::uint8_t> bytes) { cubin.bytes = std::move(bytes); }
-void SetContent(Connection&, CounterImage& image, std::vector<std::uint8_t> bytes) { image.bytes = std::move(bytes); }
-
-// Creates the instructions, whose other fields are read later.
-void SetContent(Connection& connection, DeviceFunction& function, const std::vector<std::uint8_t>& bytes) {
-  auto place = bytes.begin();
-  const auto next = [&] {
-    const auto end = std::find(place, bytes.end(), std::uint8_t{0});
-    if (end == bytes.end()) connection.Damaged("an instruction in it has no operands");
-    std::string text(place, end);
-    if (!IsText(text)) connection.Damaged("its operands hold bytes that are not UTF-8");
-    place = end + 1;
-    return text;
-  };
-  while (place != bytes.end()) {
-    Instruction instruction;
-    instruction.predicate = next();
-    instruction.operands = next();
-    connection.ChargeMemory(InstructionBytes(instruction));
-    function.instructions.push_back(std::move(instruction));
-  }
-}
-
-std::vector<std::uint8_t> Unpack(Connection& connection, std::span<const std::uint8_t> frame, std::uint64_t size,
-                                 std::size_t limit, Order order, const Subject& subject) {
-  if (size > limit) {
-    connection.Damaged(subject.Name() + " claims " + std::to_string(static_cast<std::int64_t>(size)) + " bytes");
-  }
-  connection.ChargeMemory(static_cast<std::int64_t>(size));
-  try {
-    return Decompress(frame, size, order);
-  } catch (const Error& error) {
-    connection.Damaged(subject.Name() + " cannot be unpacked: " + error.message());
-  }
-}
-
-template <typename Row, std::size_t kLimit, Order kOrder>
-constexpr Column PackedSize(const char* name) {
-  Column column = {.name = name,
-                   .type = "INTEGER NOT NULL",
-                   .note = "before packing",
-                   .write = [](Statement& to, const void* row) { to.Bind(Content(As<Row>(row)).size()); },
-                   .read = [](Statement& from, void* row) {  // the next column, too
-                     std::uint64_t size = 0;
-                     std::span<const std::uint8_t> frame;
-                     from.Read(size);
-                     from.Read(frame);
-                     const Subject subject(TableOf<Row>::kTable, row);
-                     SetContent(from.connection(), As<Row>(row),
-                                Unpack(from.connection(), frame, size, kLimit, kOrder, subject));
-                   }};
-  if (std::is_same_v<Row, DeviceFunction>) return column;  // PieceWriter bounds all code in memory
-  column.check = [](const Subject& subject, const char* field, const void* row) {
-    const std::size_t size = Content(As<Row>(row)).size();
-    if (size > kLimit) subject.Refuse(field, std::to_string(size), "the limit is " + std::to_string(kLimit));
-  };
-  return column;
-}
-
-template <typename Row, Order kOrder>
-constexpr Column PackedFrame(const char* name, const char* note) {
-  return {.name = name,
-          .type = "BLOB NOT NULL",
-          .note = note,
-          .write = [](Statement& to, const void* row) { to.Bind(Compress(Content(As<Row>(row)), kOrder)); },
-          .read = [](Statement&, void*) {}};
-}
-
-// A name that rows share by id. `kIsOfValue`: the name of a value, which is never empty.
-template <typename Row, bool kIsOfValue = false>
-constexpr Column NameText(const char* note, const char* type = "TEXT NOT NULL") {
-  Column column = Field<&Name::name, Row>("name", note);
-  column.type = type;
-  if (kIsOfValue) {
-    column.check = [](const Subject& subject, const char*, const void* row) { subject.RequireName(As<Row>(row).name); };
-  }
-  return column;
-}
-
-template <auto kPart, auto kCount>
-constexpr Column CountOfCall(const char* name, const char* note) {
-  return {.name = name,
-          .type = "REAL NOT NULL",
-          .note = note,
-          .write = [](Statement& to, const void* row) { to.Bind(As<Judgement>(row).*kPart.*kCount); },
-          .read = [](Statement& from, void* row) { from.Read(As<Judgement>(row).*kPart.*kCount); }};
-}
-template <auto kCount>
-constexpr Column Verified(const char* name, const char* note = "") {
-  return CountOfCall<&Judgement::verified, kCount>(name, note);
-}
-template <auto kCount>
-constexpr Column Timed(const char* name, const char* note = "") {
-  return CountOfCall<&Judgement::timed, kCount>(name, note);
-}
-
-constexpr Column VerdictName(const char* name, const char* note) {
-  return {.name = name,
-          .type = "TEXT NOT NULL",
-          .note = note,
-          .write = [](Statement& to, const void* row) { to.BindCopy(ToString(As<Judgement>(row).verdict)); },
-          .read =
-              [](Statement& from, void* row) {
-                std::string text;
-                from.Read(text);
-                const std::optional<Judgement::Verdict> verdict = VerdictOf(text);
-                if (!verdict) from.connection().Damaged("a judgement in it has the verdict " + text.substr(0, 40));
-                As<Judgement>(row).verdict = *verdict;
-              }};
-}
 
 constexpr const char* kWholeCall = "empty: the whole call";
 constexpr const char* kOutside = "NULL: outside every case";
@@ -682,83 +485,9 @@ constexpr std::array kTables = {
     &TableOf<JudgedBurst>::kTable,
 };
 
-constexpr View kViews[] = {
-    {"case_shape", "a case: `case_id`, `kernel`, `origin`, and its `shape` as one text", R"(CREATE VIEW case_shape AS
-SELECT id AS case_id, kernel, origin,
-  batch || ',' || num_heads || ',' || seqlen || ',' || head_dim ||
-    CASE causal WHEN 1 THEN ' causal' ELSE '' END AS shape
-FROM kernel_case)",
-     1, 4},
-    {"case_shape", "a case: `case_id`, `kernel`, `origin`, and its `shape` as one text", R"(CREATE VIEW case_shape AS
-SELECT id AS case_id, kernel, origin,
-  coalesce(parameters, batch || ',' || num_heads || ',' || seqlen || ',' || head_dim ||
-    CASE causal WHEN 1 THEN ' causal' ELSE '' END) AS shape
-FROM kernel_case)",
-     5},
-    {"metric_value", "a value: `kernel`, `shape`, `part`, `metric`, `value`, `range_id`, `case_id`",
-     R"(CREATE VIEW metric_value AS
-SELECT c.kernel, c.shape, r.part, m.name AS metric, v.value, r.id AS range_id, c.case_id
-FROM value v
-JOIN metric m ON m.id = v.metric_id
-JOIN range r ON r.id = v.range_id
-JOIN case_shape c ON c.case_id = r.case_id)"},
-    {"timing_summary", "a series: `kernel`, `shape`, `part`, `method`, `samples`, `min_ns`, `median_ns`, `max_ns`",
-     R"(CREATE VIEW timing_summary AS
-SELECT c.kernel, c.shape, t.part, t.method, count(*) AS samples, min(s.duration_ns) AS min_ns,
-  avg(CASE WHEN s.place IN ((s.total + 1) / 2, (s.total + 2) / 2) THEN s.duration_ns END) AS median_ns,
-  max(s.duration_ns) AS max_ns
-FROM (SELECT timing_id, duration_ns, count(*) OVER (PARTITION BY timing_id) AS total,
-        row_number() OVER (PARTITION BY timing_id ORDER BY duration_ns) AS place
-      FROM timing_sample) s
-JOIN timing t ON t.id = s.timing_id
-JOIN case_shape c ON c.case_id = t.case_id
-GROUP BY t.id)"},
-    {"instruction_sample",
-     "`samples` of one instruction and one `reason`, with `kernel`, `shape`, `part`, `function`, `offset`, `opcode`. "
-     "Needs the JSON functions of SQLite, which every build since 3.38 has",
-     R"(CREATE VIEW instruction_sample AS
-SELECT c.kernel, c.shape, p.part, f.name AS function, s.offset + 16 * j.key AS offset, o.name AS opcode,
-  r.name AS reason, j.value AS samples, i.stack_id, s.function_id, s.sampling_id
-FROM pc_sample s
-JOIN json_each(s.samples) j
-JOIN pc_sampling p ON p.id = s.sampling_id
-JOIN case_shape c ON c.case_id = p.case_id
-JOIN device_function f ON f.id = s.function_id
-JOIN stall_reason r ON r.id = s.reason_id
-LEFT JOIN instruction i ON i.function_id = s.function_id AND i.offset = s.offset + 16 * j.key
-LEFT JOIN opcode o ON o.id = i.opcode_id)",
-     2},
-    {"instruction_count",
-     "the `count` of one instruction and one `metric`, with `kernel`, `shape`, `part`, `function`, `offset`, `opcode`; "
-     "of disassembled functions only",
-     R"(CREATE VIEW instruction_count AS
-SELECT c.kernel, c.shape, n.part, f.name AS function, i.offset, o.name AS opcode,
-  m.name AS metric, s.count, i.stack_id, s.function_id, s.counting_id
-FROM sass_count s
-JOIN sass_counting n ON n.id = s.counting_id
-JOIN case_shape c ON c.case_id = n.case_id
-JOIN device_function f ON f.id = s.function_id
-JOIN metric m ON m.id = s.metric_id
-JOIN instruction i ON i.function_id = s.function_id
-  AND i.offset BETWEEN s.offset AND s.offset + 16 * (s.instructions - 1)
-JOIN opcode o ON o.id = i.opcode_id)",
-     2},
-    {"kernel_time",
-     "a launch class over all windows: `kernel`, `launches`, `graph_launches`, `total_ns`, `min_ns`, `max_ns`, "
-     "`case_id`",
-     R"(CREATE VIEW kernel_time AS
-SELECT c.kernel, sum(w.launches) AS launches, sum(w.graph_launches) AS graph_launches, sum(w.total_ns) AS total_ns,
-  min(w.min_ns) AS min_ns, max(w.max_ns) AS max_ns, c.id AS case_id
-FROM kernel_work w
-JOIN kernel_case c ON c.id = w.case_id
-GROUP BY c.id)",
-     3},
-};
-
 }  // namespace
 
 std::span<const Table* const> Tables() { return kTables; }
-std::span<const View> Views() { return kViews; }
 
 std::vector<SchemaObject> Schema(int version) {
   std::vector<SchemaObject> objects;
@@ -766,7 +495,7 @@ std::vector<SchemaObject> Schema(int version) {
     for (const Table* table : kTables) {
       if (table->since == since) objects.push_back({"table", table->name, CreateTable(*table, version)});
     }
-    for (const View& view : kViews) {
+    for (const View& view : Views()) {
       if (view.since == since && version <= view.until) objects.push_back({"view", view.name, view.sql});
     }
   }
