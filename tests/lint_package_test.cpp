@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,6 +73,23 @@ TEST_F(LintPackageTest, CubinsWithMuchCodeTakeSeveralRunsAndTellTheSame) {
   EXPECT_EQ(RowsOf(divided), RowsOf(whole));
   EXPECT_EQ(divided.kernels, whole.kernels);
   EXPECT_EQ(divided.refused, whole.refused);
+}
+
+TEST_F(LintPackageTest, AKernelOfSeveralCubinsOfAFileIsToldApartByTheCubin) {
+  const std::string cubin = ReadFile(SampleCubinPath("sm_90a.cubin"));
+  std::string other = cubin;
+  constexpr std::size_t kUnusedByteOfTheHeader = 15;
+  other[kUnusedByteOfTheHeader] = 1;
+  std::ofstream(package() + "/both.so", std::ios::binary) << cubin << other;
+  std::set<std::string> rows;
+  std::size_t kernels = 0;
+  for (const KernelLint& kernel : LintPackage(package(), request_).attention) {
+    if (kernel.file != "both.so") continue;
+    ++kernels;
+    rows.insert(kernel.architecture + " " + kernel.label);
+  }
+  EXPECT_GE(kernels, 2U);
+  EXPECT_EQ(rows.size(), kernels);
 }
 
 TEST_F(LintPackageTest, ProgressCountsAllThatIsFound) {

@@ -144,6 +144,8 @@ class CodeLinter::Work {
     std::string path;                           // if it was skipped as a whole
     std::map<std::string, std::string> labels;  // labels of its kernels, by name
     std::set<std::string> hashes;               // of its cubins
+    // How many of its cubins have a kernel, by architecture and symbol.
+    std::map<std::pair<std::string, std::string>, int> cubins_with;
     std::size_t cubins = 0;
     // These of the cubins whose results were added.
     std::size_t added = 0;
@@ -167,7 +169,8 @@ class CodeLinter::Work {
   /// A cubin of a file, and the results for its kernels; or, without a file, what was skipped.
   struct Part {
     std::shared_ptr<File> file;
-    std::string name;  // "FILE (CUBIN)"
+    std::string image;  // the cubin's name
+    std::string name;   // "FILE (CUBIN)"
     std::string architecture;
     std::vector<std::uint8_t> cubin;  // from queueing until it is disassembled
     std::string hash;                 // SHA-256 of the cubin; empty: it was not read
@@ -201,7 +204,8 @@ class CodeLinter::Work {
     for (std::size_t i = 0; i < cubins.size(); ++i) {
       Part& part = parts[i];
       part.file = file;
-      part.name = name + " (" + cubins[i].name + ")";
+      part.image = cubins[i].name;
+      part.name = name + " (" + part.image + ")";
       part.architecture = cubins[i].architecture;
       ReadHeaders(code, cubins[i], part, names);
       if (part.hash.empty()) continue;
@@ -209,6 +213,9 @@ class CodeLinter::Work {
       part.is_again_in_file = !file->hashes.insert(part.hash).second;
     }
     if (rows_ == Rows::kAttention) file->labels = DistinctNames(names);
+    for (const Part& part : parts) {
+      for (const std::string& symbol : part.symbols) ++file->cubins_with[{part.architecture, symbol}];
+    }
     for (std::size_t i = 0; i < cubins.size(); ++i) {
       if (!parts[i].is_again && !parts[i].symbols.empty()) {
         Try(parts[i].error, [&] { parts[i].cubin = code.Read(cubins[i]); });
@@ -406,13 +413,16 @@ class CodeLinter::Work {
       ++piece.refused[word];
       return;
     }
-    lint.label = LabelOf(part, lint.name);
+    lint.label = LabelOf(part, lint);
     piece.attention.push_back(std::move(lint));
   }
 
-  static std::string LabelOf(const Part& part, const std::string& kernel) {
-    const auto label = part.file->labels.find(kernel);
-    return label == part.file->labels.end() ? "" : label->second;
+  static std::string LabelOf(const Part& part, const KernelLint& kernel) {
+    const auto label = part.file->labels.find(kernel.name);
+    if (label == part.file->labels.end()) return "";
+    const auto cubins = part.file->cubins_with.find({part.architecture, kernel.symbol});
+    if (cubins == part.file->cubins_with.end() || cubins->second < 2) return label->second;
+    return label->second + " (" + part.image + ")";
   }
 
   /// Inferred, or refused by a check that only attention reaches, or both of its products are named: by the code's own
@@ -446,7 +456,7 @@ class CodeLinter::Work {
       for (std::size_t i = 0; i < before.attention; ++i) {
         part.attention.push_back(package_.attention[before.first + i]);
         part.attention.back().file = part.file->name;
-        part.attention.back().label = LabelOf(part, part.attention.back().name);
+        part.attention.back().label = LabelOf(part, part.attention.back());
       }
     } else if (!part.hash.empty()) {
       known_[part.hash] = {package_.attention.size(), part.attention.size(), part.refused, part.kernels, part.error};
