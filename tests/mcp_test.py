@@ -16,6 +16,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -825,9 +826,9 @@ class StartTest(Door):
 
 
 class HttpTest(Door):
-    def start(self, *options):
-        server = subprocess.Popen(command("--root", self.root, "--http", 0, *options), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                  env=environment(**self.variables), cwd=SOURCE)  # fmt: skip
+    def start(self, *options, fake=False, **variables):
+        server = subprocess.Popen(command("--root", self.root, "--http", 0, *options, fake=fake), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  env=environment(**self.variables, **variables), cwd=SOURCE)  # fmt: skip
         self.addCleanup(server.stderr.close)
         self.addCleanup(server.wait, LONG)
         self.addCleanup(server.kill)
@@ -842,6 +843,29 @@ class HttpTest(Door):
             given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **{k.replace("_", "-"): v for k, v in headers.items()}}
             connection.request("POST", "/mcp", body, {name: value for name, value in given.items() if value is not None})
             return connection.getresponse().status
+
+    def test_a_client_that_goes_away_ends_its_work(self):
+        _, port, token = self.start(fake=True, FAKE_MODE="hang")
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+        def post(message):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONG)
+            self.addCleanup(connection.close)
+            connection.request("POST", "/mcp", json.dumps(message), headers)
+            return connection
+
+        headers["Mcp-Session-Id"] = post(HANDSHAKE[0]).getresponse().getheader("Mcp-Session-Id")
+        post(HANDSHAKE[1]).getresponse().read()
+        asked = post(request(2, "tools/call", name="measure", arguments={"kernel_lib": "mine.so"}))
+        file = self.folder / "pids.txt"
+        pids = wait_for("the program to start", lambda: file.exists() and file.read_text(encoding="utf-8").split())
+        self.assertTrue(all(alive(pid) for pid in pids))
+        asked.sock.shutdown(socket.SHUT_RDWR)
+        asked.close()
+        wait_for("the job to end", lambda: not any(alive(pid) for pid in pids))
+        listed = post(request(3, "tools/list")).getresponse()  # the session lives
+        self.assertEqual(listed.status, 200)
+        self.assertIn(b"list_kernels", listed.read())
 
     def test_it_needs_the_token_and_a_loopback_host(self):
         server, port, token = self.start()
