@@ -395,6 +395,15 @@ class ReadingTest(Door):
         with self.assertRaisesRegex(errors.ToolError, "NaN and Infinity"):
             tools.check_arguments(tools.TOOLS["verify"], {"kernel": "mma", "timeout_s": float("nan")})
 
+    def test_a_whole_number_may_be_written_with_a_point(self):
+        tools = server_module("tools")
+        self.assertEqual(repr(tools.check_arguments(tools.TOOLS["lint"], {"files": ["a"], "threads": 128.0})["threads"]), "128")
+
+    def test_cures_are_in_the_words_of_the_tools(self):
+        work, jobs = server_module("work"), server_module("jobs")
+        error = work._error_of(jobs.Finished(2, "", "fa-profile: error: --kernel-lib x.so failed\n  hint: give --shape=N, --force, or --kernel-libs\n"))
+        self.assertEqual((error.message, error.cure), ("kernel_lib x.so failed", "give shape=N, overwrite=true, or --kernel-libs"))
+
     @run_async
     async def test_arguments_are_checked_against_the_schema(self):
         async with connect("--root", self.root) as client:

@@ -222,7 +222,7 @@ def _signal_session(session: int, sent: int) -> bool:
 def _members(session: int) -> list[int]:
     """Processes that the session's program started and that have not ended: in the session, with its mark, or below those.
 
-    What cleared its environment, made a session of its own and lost its parent is not found.
+    A process that cleared its environment, left the session and lost its parent is not found.
     """
     mark = f"{_MARK}={_running[session]}".encode() if session in _running else None
     found: set[int] = set()

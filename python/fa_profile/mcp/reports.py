@@ -246,7 +246,7 @@ def place_in(sources: Json | None, phase: str | None) -> tuple[str | None, int |
         none = f"no sample is on a source line of {phase or 'it'}" if lines else "the recording has no source lines of it (compile with -lineinfo)"
         return None, None, str(missing or none)
     of = f"of {phase}" if phase else "of the kernel"
-    return best[1]["file"], best[1]["line"], f"the line {of} with the most samples, {amount(best[0], 'ratio')} of the kernel's"
+    return best[1]["file"], best[1]["line"], f"the line {of} with the most samples, {amount(best[0], 'ratio')} of its function's"
 
 
 async def read(work: Work, name: str, arguments: Json) -> Reading:
