@@ -16,6 +16,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -289,6 +290,59 @@ class ReadingTest(Door):
                 await self.call(client, "gate", arguments, error=True)
 
     @run_async
+    async def test_an_unknown_phase_is_named_with_those_there_are(self):
+        async with connect("--root", self.root) as client:
+            for view in ("phase", "source"):
+                one = {"recording": LADDER, "kernel": "^mma$", "shape": "1,8,512,64"}
+                content, text = await self.call(client, "report", {**one, "view": view, "phase": "none"}, error=True)
+                self.assertIn("has no phase none", text)
+                self.assertIn("softmax", content["cure"]["text"])
+
+    @run_async
+    async def test_the_gate_names_what_changed_and_by_what(self):
+        sides = {"candidate": ["bundled:hopper/8-sums"], "baseline": ["bundled:hopper/1-plain"], "thresholds": "none"}
+        async with connect("--root", self.root) as client:
+            content, text = await self.call(client, "gate", sides, status="ok")
+            self.assertEqual(content["data"]["verdict"], "IMPROVED")
+            self.assertIn("duration_seconds, 194 us -> 140 us: relative change: -28.1 %", text)
+            self.assertIn("no interval", content["cannot_say"][0])
+            self.assertIn("another card", " ".join(content["cannot_say"]))
+            content, text = await self.call(client, "gate", {**sides, "full": True})
+            for number in content["numbers"]:
+                self.assertRegex(number["name"], "relative change|as a share of the base's whole time")
+        share = {"metric": "phase_time_ratio", "phase": "softmax", "unit": "ratio", "baseline": 0.529, "candidate": 0.674, "change": 0.0639,
+                 "change_low": None, "change_high": None, "tier": 2, "pairs": 0, "verdict": "IMPROVED"}  # fmt: skip
+        number = server_module("measuring")._gate_numbers({"comparisons": [share]}, None)[0]
+        self.assertIn("52.9 % -> 67.4 %: change of its time, as a share of the base's whole time: 6.39 %", number.text())
+
+    @run_async
+    async def test_static_says_why_it_has_no_kernel_in_python(self):
+        async with self.fake() as client:
+            sides = {"base": "mine.py:kernel", "head": "mine.py:kernel", "thresholds": "none"}
+            content, text = await self.call(client, "gate", {**sides, "static": True}, error=True)
+            self.assertIn("none before it runs", text)
+            self.assertIn("leave static out", content["cure"]["text"])
+            await self.call(client, "gate", sides)
+
+    def test_arguments_of_the_next_call_are_never_cut(self):
+        reports, answers = server_module("reports"), server_module("answers")
+        name = "k" + "<(x)>" * 700
+        reading = reports.Reading({"device": {}, "entries": [{"kernel": one, "shape": None, "part": None} for one in (name, "k" + "<(y)>" * 700, "k")]}, "a.fap")
+        chosen = reports.selected(reading, reading.entries[0])["kernel"]
+        self.assertEqual([bool(re.search(chosen, entry["kernel"])) for entry in reading.entries], [True, False, False])
+        self.assertLess(len(chosen), 500)
+        for length in (700, 2000, 9000):
+            arguments = {"kernel": "x" * length}
+            answer = answers.Answer("v", details=["d" * 5000], next=[answers.Call("report", arguments, "why"), answers.Call("explain", {"name": "a"}, "why")])
+            text, content = answer.rendered(full=False)
+            self.assertEqual([call["arguments"] for call in content["next"]], [arguments, {"name": "a"}] if length < 2500 else [{"name": "a"}])
+            self.assertEqual(content["truncated"], length > 2500)
+            self.assertLessEqual(len(json.dumps(content)), 8192 + 64)
+            for line in text.split("\n"):
+                if line.startswith("next: report"):
+                    self.assertIn(json.dumps(arguments), line)
+
+    @run_async
     async def test_every_word_of_the_kernel_view_is_explained(self):
         asked = {}
         async with connect("--root", SOURCE / "recordings") as client:
@@ -340,6 +394,15 @@ class ReadingTest(Door):
         tools, errors = server_module("tools"), server_module("errors")
         with self.assertRaisesRegex(errors.ToolError, "NaN and Infinity"):
             tools.check_arguments(tools.TOOLS["verify"], {"kernel": "mma", "timeout_s": float("nan")})
+
+    def test_a_whole_number_may_be_written_with_a_point(self):
+        tools = server_module("tools")
+        self.assertEqual(repr(tools.check_arguments(tools.TOOLS["lint"], {"files": ["a"], "threads": 128.0})["threads"]), "128")
+
+    def test_cures_are_in_the_words_of_the_tools(self):
+        work, jobs = server_module("work"), server_module("jobs")
+        error = work._error_of(jobs.Finished(2, "", "fa-profile: error: --kernel-lib x.so failed\n  hint: give --shape=N, --force, or --kernel-libs\n"))
+        self.assertEqual((error.message, error.cure), ("kernel_lib x.so failed", "give shape=N, overwrite=true, or --kernel-libs"))
 
     @run_async
     async def test_arguments_are_checked_against_the_schema(self):
@@ -501,8 +564,33 @@ class MeasuringTest(Door):
                     content, _ = await self.call(client, "receipt", {"action": "check", "path": "r.json", **mine}, status="bad_news")
                     self.assertIn("DIFFERS", content["verdict"])
                 if mode == "refused":
+                    self.assertIn("not that of the verified work", content["cure"]["text"])
                     content, text = await self.call(client, "measure", mine, status="bad_news")
                     self.assertIn("exit code 1", text)
+                    self.assertIn("do not use its time", content["cure"]["text"])
+                    self.assertIsNone(content["cure"]["finding"])
+                    self.assertIn("verify", [following["tool"] for following in content["next"]])
+
+    @run_async
+    async def test_a_recording_of_a_refused_kernel_has_no_advice_on_speed(self):
+        reports = server_module("reports")
+        entry = {"verification": None, "judgement": {"verdict": "refused", "reason": "r"}, "not_as_certified": None}
+        cure = await reports.cure_of(None, None, entry, {"id": "exponentials-again", "phase": "softmax", "cure": "compute fewer exp2"})
+        self.assertIn("not that of the verified work", cure.text)
+        cure = await reports.cure_of(None, None, {**entry, "judgement": {"verdict": "wrong", "reason": "r"}}, None)
+        self.assertIn("correct the results", cure.text)
+
+    @run_async
+    async def test_two_recordings_of_one_second_have_two_names(self):
+        names = []
+
+        async def measure(client):
+            names.append((await client.call_tool("measure", {"kernel_lib": "mine.so"})).structured_content["data"]["written"])
+
+        async with self.fake() as client, anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(measure, client)
+        self.assertEqual(len(set(names)), 3)
 
 
 class CancellingTest(Door):
@@ -537,18 +625,24 @@ class CancellingTest(Door):
                 await self.call(client, "report", {"recording": "plain.fap"})
 
     @run_async
-    async def test_what_left_the_session_of_a_program_does_not_hold_the_call(self):
+    async def test_what_left_the_session_of_a_program_ends_with_the_call(self):
         jobs, errors = server_module("jobs"), server_module("errors")
+        left = self.folder / "left.txt"
 
         async def progress(seconds, message):
             pass
 
-        command = ["sh", "-c", "setsid sleep 3600 & echo $! >left.txt; sleep 3600"]
-        try:
-            with self.assertRaisesRegex(errors.ToolError, "took longer than 1 s"), anyio.fail_after(LONG):
-                await jobs.run(command, folder=self.folder, limits=jobs.Limits(), seconds=1, progress=progress)
-        finally:
-            os.kill(int((self.folder / "left.txt").read_text(encoding="utf-8")), signal.SIGKILL)
+        async def run(command):
+            left.unlink(missing_ok=True)
+            with anyio.fail_after(LONG):
+                await jobs.run(["sh", "-c", command], folder=self.folder, limits=jobs.Limits(), seconds=2, progress=progress)
+
+        # Its parent has gone; its parent is there and the environment is not.
+        await run("setsid sh -c 'echo $$ >left.txt; exec sleep 3600' >/dev/null 2>&1 & while ! [ -s left.txt ]; do sleep 0.05; done")
+        self.assertFalse(alive(left.read_text(encoding="utf-8").strip()))
+        with self.assertRaisesRegex(errors.ToolError, "took longer than 2 s"):
+            await run("env -i setsid sh -c 'echo $$ >left.txt; exec sleep 3600' & sleep 3600")
+        self.assertFalse(alive(left.read_text(encoding="utf-8").strip()))
 
     @run_async
     async def test_one_job_has_the_gpu_and_others_report_that_they_wait(self):
@@ -567,6 +661,10 @@ class CancellingTest(Door):
                         await anyio.sleep(0.05)
                     self.assertIn("waiting for the GPU", told[0])
                     await self.call(second, "report", {"recording": "plain.fap"})  # needs no GPU
+                    told.clear()
+                    waiting.start_soon(lambda: second.call_tool("list_kernels", {"kernel_lib": "mine.so"}, progress_callback=progress))
+                    while not any("waiting for the GPU" in message for message in told):
+                        await anyio.sleep(0.05)
                     waiting.cancel_scope.cancel()
                 group.cancel_scope.cancel()
             await self.call(second, "verify", {"kernel_lib": "mine.so"}, status="ok")
@@ -737,9 +835,9 @@ class StartTest(Door):
 
 
 class HttpTest(Door):
-    def start(self, *options):
-        server = subprocess.Popen(command("--root", self.root, "--http", 0, *options), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                  env=environment(**self.variables), cwd=SOURCE)  # fmt: skip
+    def start(self, *options, fake=False, **variables):
+        server = subprocess.Popen(command("--root", self.root, "--http", 0, *options, fake=fake), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  env=environment(**self.variables, **variables), cwd=SOURCE)  # fmt: skip
         self.addCleanup(server.stderr.close)
         self.addCleanup(server.wait, LONG)
         self.addCleanup(server.kill)
@@ -754,6 +852,29 @@ class HttpTest(Door):
             given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **{k.replace("_", "-"): v for k, v in headers.items()}}
             connection.request("POST", "/mcp", body, {name: value for name, value in given.items() if value is not None})
             return connection.getresponse().status
+
+    def test_a_client_that_goes_away_ends_its_work(self):
+        _, port, token = self.start(fake=True, FAKE_MODE="hang")
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+        def post(message):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONG)
+            self.addCleanup(connection.close)
+            connection.request("POST", "/mcp", json.dumps(message), headers)
+            return connection
+
+        headers["Mcp-Session-Id"] = post(HANDSHAKE[0]).getresponse().getheader("Mcp-Session-Id")
+        post(HANDSHAKE[1]).getresponse().read()
+        asked = post(request(2, "tools/call", name="measure", arguments={"kernel_lib": "mine.so"}))
+        file = self.folder / "pids.txt"
+        pids = wait_for("the program to start", lambda: file.exists() and file.read_text(encoding="utf-8").split())
+        self.assertTrue(all(alive(pid) for pid in pids))
+        asked.sock.shutdown(socket.SHUT_RDWR)
+        asked.close()
+        wait_for("the job to end", lambda: not any(alive(pid) for pid in pids))
+        listed = post(request(3, "tools/list")).getresponse()  # the session lives
+        self.assertEqual(listed.status, 200)
+        self.assertIn(b"list_kernels", listed.read())
 
     def test_it_needs_the_token_and_a_loopback_host(self):
         server, port, token = self.start()

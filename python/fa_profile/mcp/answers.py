@@ -183,26 +183,29 @@ class Answer:
                 "numbers": [number.json() for number in self.numbers],
                 "cure": self.cure.json() if self.cure else None,
                 "cannot_say": self.cannot_say if full else self.cannot_say[:6],
-                "next": [dict(call.__dict__) for call in self.next],
+                "next": [],
                 "truncated": False,
                 "data": self.data,
             },
             FULL_BYTES if full else _STRUCTURED_TEXT_MOST,
         )
-        shrunk = not full and len(self.cannot_say) > 6
-        while len(json.dumps(content)) > most and _halve_longest(content):
+        # A call whose arguments were cut would fail: it is whole, or left out.
+        calls = [dict(call.__dict__) for call in self.next]
+        kept = [call for call in calls if len(json.dumps(call)) <= most // 3]
+        shrunk = (not full and len(self.cannot_say) > 6) or len(kept) < len(calls)
+        while len(json.dumps(content)) + len(json.dumps(kept)) > most and _halve_longest(content):
             shrunk = True
-        return content, shrunk
+        return {**content, "next": kept}, shrunk
 
     def _text(self, full: bool) -> tuple[str, bool]:
         lines = [("error: " if self.is_error else "") + self.verdict]
         lines += [f"  {number.text()}" for number in self.numbers]
         lines += self.cure.lines() if self.cure else []
         lines += [f"cannot say: {reason}" for reason in (self.cannot_say if full else self.cannot_say[:4])]
-        lines += [f"next: {call.tool} {json.dumps(call.arguments, ensure_ascii=False)}: {call.why}" for call in self.next]
-        lines += self.details
         most = FULL_BYTES if full else _TEXT_MOST
-        return _fitted([clipped(printable(line), most) for line in lines], full)
+        lines = [clipped(printable(line), most) for line in lines]
+        lines += [f"next: {call.tool} {json.dumps(call.arguments)}: {call.why}" for call in self.next]  # whole: it is to be called
+        return _fitted(lines + [clipped(printable(line), most) for line in self.details], full)
 
 
 def amount(value: float | None, unit: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import json
 import pathlib
 import secrets
 import socket
@@ -12,15 +13,19 @@ import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+import anyio
 import uvicorn
 
 from . import jobs
 from .errors import ToolError
+from .stdio import LONGEST
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
 _SHORTEST = 16  # characters of a token
 _MOST_SESSIONS = 16
+_CANCEL_SECONDS = 5.0
+_IDLE_SECONDS = 600.0  # after which a session without a request ends: a client that went away does not keep its place
 
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -60,16 +65,66 @@ class Guard:
             await send({"type": "http.response.start", "status": 401, "headers": headers})
             await send({"type": "http.response.body", "body": body})
             return
-        await self._app(scope, receive, send)
+        if scope["type"] == "http" and scope["method"] == "POST":
+            await _Request(self._app, scope, receive, send).answer()
+        else:
+            await self._app(scope, receive, send)
 
     def _may(self, scope: _Scope) -> bool:
         given = [value for name, value in scope["headers"] if name.lower() == b"authorization"]
         return len(given) == 1 and hmac.compare_digest(given[0], self._wanted)
 
 
+class _Request:
+    """A message of a client. If the client goes away before the answer, which nothing can fetch later, its work is cancelled."""
+
+    def __init__(self, app: _App, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        self._app, self._scope, self._receive, self._send = app, scope, receive, send
+        self._body = bytearray()
+        self._answered = False
+
+    async def answer(self) -> None:
+        try:
+            await self._app(self._scope, self._read, self._write)
+        finally:
+            if not self._answered:
+                with anyio.CancelScope(shield=True), anyio.move_on_after(_CANCEL_SECONDS):
+                    await self._cancel()
+
+    async def _read(self) -> MutableMapping[str, Any]:
+        message = await self._receive()
+        if message["type"] == "http.request" and len(self._body) <= LONGEST:
+            self._body += message.get("body", b"")
+        return message
+
+    async def _write(self, message: MutableMapping[str, Any]) -> None:
+        await self._send(message)
+        self._answered = self._answered or (message["type"] == "http.response.body" and not message.get("more_body"))
+
+    async def _cancel(self) -> None:
+        session = any(name.lower() == b"mcp-session-id" for name, _ in self._scope["headers"])
+        try:
+            asked = json.loads(self._body).get("id")
+        except (ValueError, AttributeError, RecursionError):
+            return
+        if not session or not isinstance(asked, (int, str)):
+            return
+        said = json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": asked, "reason": "the client went away"}}).encode()
+        headers = [(name, value) for name, value in self._scope["headers"] if name.lower() != b"content-length"]
+        parts = iter([{"type": "http.request", "body": said, "more_body": False}])
+
+        async def receive() -> MutableMapping[str, Any]:
+            return next(parts, {"type": "http.disconnect"})
+
+        async def send(_: MutableMapping[str, Any]) -> None:
+            pass
+
+        await self._app({**self._scope, "headers": [*headers, (b"content-length", str(len(said)).encode())]}, receive, send)
+
+
 async def serve(server: Any, port: int, wanted: str) -> None:
     """Until SIGINT or SIGTERM. Host and Origin are checked by the SDK: with host=HOST it takes loopback names alone."""
-    app = server.streamable_http_app(host=HOST, streamable_http_path=PATH, max_sessions=_MOST_SESSIONS)
+    app = server.streamable_http_app(host=HOST, streamable_http_path=PATH, max_sessions=_MOST_SESSIONS, session_idle_timeout=_IDLE_SECONDS)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     with contextlib.closing(listener):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

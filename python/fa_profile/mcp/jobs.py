@@ -9,6 +9,7 @@ import errno
 import fcntl
 import os
 import pathlib
+import secrets
 import signal
 import stat
 import tempfile
@@ -28,7 +29,8 @@ _GRACE_SECONDS = 3.0  # for a program that was asked to end
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
-_sessions: set[int] = set()  # of the programs that run
+_MARK = "FA_PROFILE_JOB"  # variable that tells a program's descendants, whatever session they made
+_running: dict[int, str] = {}  # the session of each program that runs, and the value of its mark
 _slots = asyncio.Semaphore(4)  # a job on the GPU, and three that read
 
 
@@ -65,6 +67,7 @@ async def run(command: Sequence[str], *, folder: pathlib.Path, limits: Limits, s
 
 
 async def _run(command: Sequence[str], folder: pathlib.Path, limits: Limits, seconds: float, progress: Progress) -> Finished:
+    mark = secrets.token_hex(16)
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -72,7 +75,7 @@ async def _run(command: Sequence[str], folder: pathlib.Path, limits: Limits, sec
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             cwd=folder,
-            env=_environment(),
+            env={**_environment(), _MARK: mark},
             start_new_session=True,
             preexec_fn=_end_with_the_server,
         )
@@ -80,7 +83,7 @@ async def _run(command: Sequence[str], folder: pathlib.Path, limits: Limits, sec
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ToolError(f"{command[0]} cannot be started: {reason}", "check the installation with the tool doctor") from None
     running = _Running(process)
-    _sessions.add(process.pid)
+    _running[process.pid] = mark
     try:
         assert process.stdout is not None and process.stderr is not None
         watch = asyncio.create_task(_watch(running, limits, seconds, progress))
@@ -96,7 +99,7 @@ async def _run(command: Sequence[str], folder: pathlib.Path, limits: Limits, sec
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
-        _sessions.discard(process.pid)
+        _running.pop(process.pid, None)
     if running.broken is not None:
         raise running.broken
     return Finished(process.returncode or 0, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
@@ -104,7 +107,7 @@ async def _run(command: Sequence[str], folder: pathlib.Path, limits: Limits, sec
 
 def end_all() -> None:
     """Ends all programs at once, for a server that was asked to end."""
-    for session in list(_sessions):
+    for session in list(_running):
         _signal_session(session, signal.SIGKILL)
 
 
@@ -196,14 +199,14 @@ async def _watch(running: _Running, limits: Limits, seconds: float, progress: Pr
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends the program and whatever it started in its session: politely, then not."""
+    """Ends the program and whatever it started: politely, then not."""
     for sent, patience in ((signal.SIGTERM, _GRACE_SECONDS), (signal.SIGKILL, _GRACE_SECONDS)):
         deadline = time.monotonic() + patience
         if not _signal_session(process.pid, sent):
             break
         while time.monotonic() < deadline and _members(process.pid):
             await asyncio.sleep(0.02)
-    process._transport.close()  # type: ignore[attr-defined]  # its pipes may be held by what left the session
+    process._transport.close()  # type: ignore[attr-defined]  # its pipes may be held by what escaped
     await process.wait()
 
 
@@ -217,14 +220,30 @@ def _signal_session(session: int, sent: int) -> bool:
 
 
 def _members(session: int) -> list[int]:
-    """Processes of the session that have not ended."""
-    found = []
+    """Processes that the session's program started and that have not ended: in the session, with its mark, or below those.
+
+    A process that cleared its environment, left the session and lost its parent is not found.
+    """
+    mark = f"{_MARK}={_running[session]}".encode() if session in _running else None
+    found: set[int] = set()
+    parents: dict[int, int] = {}
     for name in os.listdir("/proc"):
-        if name.isdigit():
-            fields = _stat_fields(name)
-            if fields is not None and fields[0] not in ("Z", "X") and int(fields[3]) == session:
-                found.append(int(name))
-    return found
+        fields = _stat_fields(name) if name.isdigit() else None
+        if fields is None or fields[0] in ("Z", "X"):
+            continue
+        parents[int(name)] = int(fields[1])
+        if int(fields[3]) == session or (mark and _has_variable(name, mark)):
+            found.add(int(name))
+    while below := {process for process, parent in parents.items() if parent in found} - found:
+        found |= below
+    return sorted(found)
+
+
+def _has_variable(process: str, variable: bytes) -> bool:
+    try:
+        return variable in pathlib.Path("/proc", process, "environ").read_bytes().split(b"\0")
+    except OSError:  # of another user, or ended
+        return False
 
 
 def _resident_bytes(session: int) -> int:

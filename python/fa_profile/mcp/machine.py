@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 from . import reports, words
@@ -71,7 +72,9 @@ async def list_kernels(work: Work, arguments: Json) -> Answer:
     if library:
         command += ["--kernel-lib", str(work.roots.file_to_read(library, "kernel library"))]
     kernels = []
-    for line in (await work.run(*command)).stdout.splitlines():
+    async with work.gpu() if library else contextlib.nullcontext():  # its code runs
+        listed = await work.run(*command)
+    for line in listed.stdout.splitlines():
         found = re.match(r"(\d+|-) (\S+) +(.*)", line)
         if found:
             own = found[1] == "-"
@@ -185,7 +188,7 @@ async def _explain_word(work: Work, word: words.Word, reading: reports.Reading |
         answer.numbers = [Number(f"{word.id}, of warp-cycles", ratio, "ratio", "one measurement, its error is not known", reading.gpu)]
     if answer.numbers:
         answer.verdict += f" In {reports.where(entry)}: {answer.numbers[0].name}: {amount(answer.numbers[0].value, answer.numbers[0].unit)}."
-    answer.next = [Call("report", {"recording": reading.name, "view": "kernel", **reports.selected(entry)}, "the kernel's counters and stalls")]
+    answer.next = [Call("report", {"recording": reading.name, "view": "kernel", **reports.selected(reading, entry)}, "the kernel's counters and stalls")]
     return answer
 
 

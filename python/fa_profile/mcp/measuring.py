@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import pathlib
 import re
+import secrets
 import shutil
 import tempfile
 import time
@@ -17,6 +18,8 @@ from . import reports
 from .answers import Answer, Call, Cure, Json, Number, amount
 from .errors import ToolError
 from .work import Work
+
+_PYTHON_KERNEL = r"\.py:\w+$"  # how FILE.py:FUNCTION ends
 
 
 def _kernel_options(work: Work, arguments: Json) -> list[str]:
@@ -97,7 +100,8 @@ async def _judge(work: Work, arguments: Json, receipt: pathlib.Path, kept: str |
         if options and kept is None:
             answer.next.append(Call("receipt", {"action": "make", "path": "receipt.json", **_own(arguments)}, "to keep the proof"))
     elif word == "bad_news":
-        answer.cure = Cure("do not use its time: correct the kernel first, then call verify again", why_there="a comparison of results has no source line")
+        refused = bool(cases) and worst["verdict"] == "refused"
+        answer.cure = Cure(reports.CURE_OF_REFUSED if refused else reports.CURE_OF_WRONG, why_there="a judgement has no source line")
     answer.data = {"exit_code": finished.code, "receipt": kept, "cases": [_case_row(case) for case in cases]}
     answer.details = ["", *lines]
     return answer
@@ -133,12 +137,8 @@ def _case_row(case: Json) -> Json:
 def _new_recording(work: Work, arguments: Json) -> pathlib.Path:
     if arguments.get("output"):
         return work.roots.file_to_write(arguments["output"], "recording", ".fap", bool(arguments.get("overwrite")))
-    name = time.strftime("fa-profile-%Y%m%dT%H%M%SZ", time.gmtime())
-    for number in range(1, 100):
-        path = work.roots.first / f"{name}-{number}.fap"
-        if not path.exists():
-            return path
-    raise ToolError("no name for the recording is free", "give one with output")
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())  # not unique: a second job of the same second waits for the GPU
+    return work.roots.first / f"fa-profile-{stamp}-{secrets.token_hex(4)}.fap"
 
 
 def _measuring_options(work: Work, arguments: Json, output: pathlib.Path) -> list[str]:
@@ -163,10 +163,15 @@ async def measure(work: Work, arguments: Json) -> Answer:
     if not output.is_file():
         raise ToolError(f"fa-profile wrote no recording: {_last_line(finished.stderr or finished.stdout)}", "call the tool verify: a refused kernel is not measured")
     reading = reports.Reading(await work.json("report", str(output)), name)
-    answer = await reports.summary(work, reading, [Call("diff", {"before": "BEFORE.fap", "after": name}, "with the recording before the change")])
+    rejected = finished.code == 1 or reports.rejected(reading) is not None
+    again = Call("verify", _own(arguments), "the judgement in full")
+    compared = Call("diff", {"before": "BEFORE.fap", "after": name}, "with the recording before the change")
+    answer = await reports.summary(work, reading, [again if rejected else compared])
     if finished.code != 0 and answer.status == "ok":
-        answer.status = "bad_news" if finished.code == 1 else "cannot_say"
+        answer.status = "bad_news" if rejected else "cannot_say"
         answer.verdict = f"fa-profile ended with exit code {finished.code}: {_last_line(finished.stderr)}. {answer.verdict}"
+        if rejected:
+            answer.cure = Cure("do not use its time before the tool verify certifies the kernel", why_there="a judgement has no source line")
     answer.data = {**(answer.data or {}), "written": name}
     answer.details.insert(1, f"wrote {name}")
     return answer
@@ -236,27 +241,50 @@ async def gate(work: Work, arguments: Json) -> Answer:
         answer.numbers = _gate_numbers(worst, gpu)
         cure = next((finding for finding in worst["findings"] if finding["cure"]), None)
         place = worst["place"] or {}
-        if verdict not in ("PASS", "IMPROVED") and (cure or worst["why"] or verdict == "REGRESSION"):
+        if worst["incorrect"]:
+            refused = any("not certified" in line for line in (worst["headline"] or "", *worst["why"]))
+            answer.cure = Cure(reports.CURE_OF_REFUSED if refused else reports.CURE_OF_WRONG, why_there="a judgement has no source line")
+        elif verdict not in ("PASS", "IMPROVED") and (cure or worst["why"] or verdict == "REGRESSION"):
             reason = worst["why"][0] if worst["why"] else worst["headline"] or "the tool diff on a recording of each names the phase"
             text = cure["cure"] if cure else f"undo or rewrite what made this worse: {reason}"
             answer.cure = Cure(text, cure["id"] if cure else None, worst["phase"], place.get("file"), place.get("line"),
                                "the code that got worse" if place else "the gate names no line for it")  # fmt: skip
-    answer.cannot_say = [f"not comparable: {reason}" for reason in found["incomparable"]]
-    if found["control"] and not found["control"]["passed"]:
-        answer.cannot_say.append(f"whether the machine was quiet: {found['control']['reason']}")
-    answer.cannot_say += [f"{case['kernel']} {case['shape'] or ''}: {case['headline']}" for case in found["cases"] if case["verdict"] in ("INCONCLUSIVE", "SUSPECT")]
+    answer.cannot_say = _unknown_to_the_gate(found)
     answer.next = _after_gate(arguments, verdict)
     rows = []
     for case in found["cases"]:
         blocking = [c for c in case["comparisons"] if c["blocking"] and c["verdict"] not in ("PASS", "IMPROVED")]
         names = ("kernel", "shape", "verdict", "headline", "why", "phase", "place")
-        rows.append({n: case[n] for n in names} | {"blocked_by": [f"{c['metric']}{' of ' + c['phase'] if c['phase'] else ''}: {c['reason']}" for c in blocking]})
+        rows.append({n: case[n] for n in names} | {"blocked_by": [f"{_measured(c)}: {c['reason']}" for c in blocking]})
     answer.data = {"verdict": verdict, "design": found["design"], "cases": rows, "notes": found["notes"]}
     for row in rows:
         answer.details.append(f"  {row['verdict']} {row['kernel']} {row['shape'] or ''}: {row['headline'] or ''}")
         answer.details += [f"    {why}" for why in row["why"][:3]]
-    answer.details += [f"  note: {note}" for note in found["notes"]]
+    answer.details += [f"  note: {note}" for note in found["notes"] if note not in answer.cannot_say]
     return answer
+
+
+def _unknown_to_the_gate(found: Json) -> list[str]:
+    unknown = [f"not comparable: {reason}" for reason in found["incomparable"]]
+    if found["control"] and not found["control"]["passed"]:
+        unknown.append(f"whether the machine was quiet: {found['control']['reason']}")
+    open_verdicts = ("INCONCLUSIVE", "SUSPECT", "MISSING")
+    for case in found["cases"]:
+        name = f"{case['kernel']} {case['shape'] or ''}".rstrip()
+        if case["verdict"] in open_verdicts:
+            unknown.append(f"{name}: {case['headline']}")
+        else:
+            unknown += [f"{name}: {_measured(c)}: {c['reason']}" for c in case["comparisons"] if c["verdict"] in open_verdicts]
+    times = [c for case in found["cases"] for c in case["comparisons"] if c["metric"] == "duration_seconds"]
+    if found["design"] == "static" or not times:
+        unknown.append("whether it is faster: no time was compared. gate with base and head measures both")
+    elif any(c["change"] is not None and c["change_low"] is None and c["change_high"] is None for c in times):
+        unknown.append("how certain the change of the time is: so few recordings a side give no interval. gate with base and head measures pairs")
+    return unknown + [note for note in found["notes"] if re.search(r"\b(not|cannot|another)\b", note)]  # what limits the verdict
+
+
+def _measured(comparison: Json) -> str:
+    return f"{comparison['metric']} of {comparison['phase']}" if comparison["phase"] else str(comparison["metric"])
 
 
 def _gate_command(work: Work, arguments: Json) -> tuple[list[str], bool]:
@@ -276,6 +304,11 @@ def _gate_command(work: Work, arguments: Json) -> tuple[list[str], bool]:
             return [*command, "--baseline", *[str(work.recording(file, "baseline")) for file in arguments["baseline"]]], False
         return [*command, "--baselines", str(work.roots.file_or_folder("ci/baselines", "folder of baselines"))], False
     static = bool(arguments.get("static"))
+    if static and any(re.search(_PYTHON_KERNEL, str(side)) for side in (base, head)):
+        raise ToolError(
+            "static compares machine code in files, and a kernel in Python has none before it runs",
+            "leave static out: base and head are then measured in turns, which needs a GPU; or give the files that its compiler kept (*.cubin)",
+        )
     builds = [_build(work, str(side)) for side in (base, head)]
     command = ["--static" if static else "--pair", *builds]
     if any(".py:" in build for build in builds):
@@ -284,7 +317,7 @@ def _gate_command(work: Work, arguments: Json) -> tuple[list[str], bool]:
 
 
 def _build(work: Work, text: str) -> str:
-    return _python_kernel(work, text) if re.search(r"\.py:\w+$", text) else str(work.roots.file_or_folder(text, "build"))
+    return _python_kernel(work, text) if re.search(_PYTHON_KERNEL, text) else str(work.roots.file_or_folder(text, "build"))
 
 
 def _thresholds(work: Work, arguments: Json) -> str:
@@ -305,11 +338,11 @@ def _gate_numbers(case: Json, gpu: str | None) -> list[Number]:
     comparisons.sort(key=lambda c: (c["metric"] != "duration_seconds", c["verdict"] != "REGRESSION", -abs(c["change"])))
     numbers = []
     for one in comparisons[:3]:
-        of = f" of {one['phase']}" if one["phase"] else ""
         bounded = one["change_low"] is not None and one["change_high"] is not None
         error = f"95 %, {one['pairs']} pairs" if bounded else "exact count" if one["tier"] < 2 else "one measurement a side"
-        values = f"{amount(one['baseline'], one['unit'])} to {amount(one['candidate'], one['unit'])}"
-        numbers.append(Number(f"change of {one['metric']}{of}, {values}", one["change"], "ratio", error, gpu,
+        values = f"{amount(one['baseline'], one['unit'])} -> {amount(one['candidate'], one['unit'])}"
+        by = "change of its time, as a share of the base's whole time" if one["metric"] == "phase_time_ratio" else "relative change"
+        numbers.append(Number(f"{_measured(one)}, {values}: {by}", one["change"], "ratio", error, gpu,
                               one["change_low"] if bounded else None, one["change_high"] if bounded else None))  # fmt: skip
     return numbers
 

@@ -31,11 +31,29 @@ _KERNEL_METRICS = (
     "global_load_sectors_per_request", "dram_bytes", "l2_hit_ratio", "local_memory_bytes", "registers_per_thread",
     "shared_memory_per_block_bytes",
 )  # fmt: skip
+CURE_OF_WRONG = "do not use its time: correct the results first, then call verify again"
+CURE_OF_REFUSED = (
+    "do not use its time: it is not that of the verified work. Look for work that a timed call leaves out, keeps from the call before, or does "
+    "on another stream or outside the call; each call must do all of it again. Then call verify again"
+)
+CURE_OF_CHANGED = "do not use its time: let each call do the same work, whatever was called before; then call verify and measure again"
 
 
 def exactly(name: str) -> str:
     """A regular expression that matches this name alone."""
-    return "^" + "".join("\\" + c if c in ".^$*+?{}[]|()\\" else c for c in name) + "$"
+    return "^" + _literally(name) + "$"
+
+
+def _literally(text: str) -> str:
+    return "".join("\\" + c if c in ".^$*+?{}[]|()\\" else c if c.isprintable() else "." for c in text)
+
+
+def _matching(name: str, others: set[str]) -> str:
+    """A regular expression that matches this name and none of the others; short, where the name is long."""
+    for ends in (100, 200, 400):
+        if len(name) > 2 * ends and not any(o != name and o.startswith(name[:ends]) and o.endswith(name[-ends:]) for o in others):
+            return f"^{_literally(name[:ends])}.*{_literally(name[-ends:])}$"
+    return exactly(name)
 
 
 def shape_text(shape: Json | None) -> str | None:
@@ -151,6 +169,15 @@ def phase_named(entry: Json, name: str | None) -> Json | None:
     return next((phase for phase in phases if phase["phase"] == name), None)
 
 
+def known_phase(entry: Json, name: str) -> Json:
+    """Raises ToolError where the entry has no such phase."""
+    found = phase_named(entry, name)
+    if found is None:
+        names = ", ".join(str(phase["phase"]) for phase in entry["phases"]["phases"]) if entry["phases"] else ""
+        raise ToolError(f"{where(entry)} has no phase {name}", f"its phases are {names}" if names else "leave phase out: the recording has no phases of it")
+    return found
+
+
 def top_phase(entry: Json) -> Json | None:
     phases = entry["phases"]["phases"] if entry["phases"] else []
     return max(phases, key=lambda phase: phase["metrics"].get("phase_time_ratio") or 0.0, default=None)
@@ -172,6 +199,19 @@ def bad_news(entry: Json) -> str | None:
     if entry["not_as_certified"]:
         return f"the measured call is not the certified one: {entry['not_as_certified']}"
     return None
+
+
+def rejected(reading: Reading) -> Json | None:
+    """The first entry whose time must not be used."""
+    return next((entry for entry in reading.entries if bad_news(entry)), None)
+
+
+def _cure_of_rejected(entry: Json) -> Cure:
+    """Before its speed counts, a kernel must be right, and its time real: no finding about the speed helps."""
+    verification, judgement = entry["verification"], entry["judgement"]
+    wrong = (verification and not verification["correct"]) or (judgement and judgement["verdict"] == "wrong")
+    text = CURE_OF_WRONG if wrong else CURE_OF_REFUSED if judgement and judgement["verdict"] == "refused" else CURE_OF_CHANGED
+    return Cure(text, why_there="a judgement has no source line")
 
 
 def trust(entry: Json) -> list[str]:
@@ -202,9 +242,11 @@ def place_in(sources: Json | None, phase: str | None) -> tuple[str | None, int |
             if weight > 0 and (best is None or weight > best[0]):
                 best = (weight, line)
     if best is None:
-        return None, None, str(missing or "the recording has no source lines of it (compile with -lineinfo)")
+        lines = any(kernel["lines"] for kernel in kernels)
+        none = f"no sample is on a source line of {phase or 'it'}" if lines else "the recording has no source lines of it (compile with -lineinfo)"
+        return None, None, str(missing or none)
     of = f"of {phase}" if phase else "of the kernel"
-    return best[1]["file"], best[1]["line"], f"the line {of} with the most samples, {amount(best[0], 'ratio')} of the kernel's"
+    return best[1]["file"], best[1]["line"], f"the line {of} with the most samples, {amount(best[0], 'ratio')} of its function's"
 
 
 async def read(work: Work, name: str, arguments: Json) -> Reading:
@@ -227,9 +269,9 @@ async def source_lines(work: Work, path: pathlib.Path, entry: Json, limit: int) 
         return None
 
 
-def selected(entry: Json) -> Json:
+def selected(reading: Reading, entry: Json) -> Json:
     """Arguments that select this entry alone."""
-    arguments: Json = {"kernel": exactly(entry["kernel"])}
+    arguments: Json = {"kernel": _matching(entry["kernel"], {other["kernel"] for other in reading.entries})}
     shape = shape_text(entry["shape"])
     if shape:
         arguments["shape"] = shape
@@ -238,7 +280,11 @@ def selected(entry: Json) -> Json:
     return arguments
 
 
-async def cure_of(work: Work, reading: Reading, entry: Json, finding: Json) -> Cure:
+async def cure_of(work: Work, reading: Reading, entry: Json, finding: Json | None) -> Cure | None:
+    if bad_news(entry):
+        return _cure_of_rejected(entry)
+    if finding is None:
+        return None
     path = work.recording(reading.name)
     file, line, why = place_in(await source_lines(work, path, entry, 200), finding["phase"])
     return Cure(finding["cure"], finding["id"], finding["phase"], file, line, why)
@@ -281,25 +327,25 @@ async def summary(work: Work, reading: Reading, extra: list[Call] | None = None)
     entry = reading.entry()
     ranked = sorted(reading.entries, key=lambda e: -total_seconds(e) * max((f["weight"] or 0 for f in e["findings"]), default=0))
     with_findings = [e for e in ranked if main_finding(e)]
-    chosen = with_findings[0] if with_findings else entry
-    finding = main_finding(chosen)
-    wrong = [(e, reason) for e in reading.entries if (reason := bad_news(e))]
+    wrong = rejected(reading)
+    chosen = wrong or (with_findings[0] if with_findings else entry)
+    finding = None if wrong else main_finding(chosen)
     what = f"{where(chosen)} takes {amount(reading.duration(chosen).value, 'seconds')}"
     if chosen["bottleneck"]:
         what += f", bound by {chosen['bottleneck']}"
     if finding:
         what += f": {finding['id']}: {finding['evidence']}"
-    if len(reading.entries) > 1:
+    if len(reading.entries) > 1 and not wrong:
         what = f"{len(reading.entries)} cases; most to gain: {what}"
     answer = Answer(what, numbers=reading.numbers(chosen, finding))
     if wrong:
         answer.status = "bad_news"
-        answer.verdict = f"{where(wrong[0][0])}: {wrong[0][1]}. " + answer.verdict
+        answer.verdict = f"{where(wrong)}: {bad_news(wrong)}. What was measured of it: {what}"
+    answer.cure = await cure_of(work, reading, chosen, finding)
     if finding:
-        answer.cure = await cure_of(work, reading, chosen, finding)
         answer.next.append(Call("explain", {"name": finding["id"], "recording": reading.name}, "what the finding means, and the cure in full"))
     if chosen["phases"]:
-        answer.next.append(Call("report", {"recording": reading.name, "view": "phase", **selected(chosen)}, "where in the kernel the time goes"))
+        answer.next.append(Call("report", {"recording": reading.name, "view": "phase", **selected(reading, chosen)}, "where in the kernel the time goes"))
     answer.next += extra or []
     answer.cannot_say = list(dict.fromkeys(line for e in [chosen] for line in trust(e))) + reading.losses()
     shown = sorted(reading.entries, key=lambda e: -total_seconds(e))
@@ -340,9 +386,8 @@ async def kernel_view(work: Work, reading: Reading, full: bool) -> Answer:
     answer = Answer(verdict, numbers=reading.numbers(entry, finding), cannot_say=trust(entry))
     if reason := bad_news(entry):
         answer.status, answer.verdict = "bad_news", f"{where(entry)}: {reason}. " + verdict
-    if finding:
-        answer.cure = await cure_of(work, reading, entry, finding)
-    answer.next.append(Call("report", {"recording": reading.name, "view": "phase", **selected(entry)}, "where in the kernel the time goes"))
+    answer.cure = await cure_of(work, reading, entry, finding)
+    answer.next.append(Call("report", {"recording": reading.name, "view": "phase", **selected(reading, entry)}, "where in the kernel the time goes"))
     known = [name for name in (entry["metrics"] if full else _KERNEL_METRICS) if entry["metrics"].get(name) is not None]
     launch = entry["launches"][0] if entry["launches"] else None
     answer.data = {
@@ -374,29 +419,26 @@ def _launch(launch: Json) -> Json:
 
 async def phase_view(work: Work, reading: Reading, phase: str | None) -> Answer:
     entry = reading.entry()
-    if not entry["phases"]:
+    if not entry["phases"] or not entry["phases"]["phases"]:
         return Answer(
             f"cannot say which part of {where(entry)} costs what: {reading.name} has no phases of it",
             "cannot_say",
             numbers=reading.numbers(entry, main_finding(entry)),
             cure=Cure("measure with ncu_set full, detailed or phases; for your own kernel name phases, or give phase_map"),
             cannot_say=trust(entry),
-            next=[Call("report", {"recording": reading.name, "view": "kernel", **selected(entry)}, "counters of the whole kernel")],
+            next=[Call("report", {"recording": reading.name, "view": "kernel", **selected(reading, entry)}, "counters of the whole kernel")],
         )
     phases, samples = entry["phases"]["phases"], entry["phases"]["samples"]
-    chosen = phase_named(entry, phase) if phase else top_phase(entry)
-    if chosen is None:
-        names = ", ".join(str(p["phase"]) for p in phases)
-        raise ToolError(f"{where(entry)} has no phase {phase}", f"its phases are {names}")
+    chosen = known_phase(entry, phase) if phase else top_phase(entry)
+    assert chosen is not None
     finding = next((f for f in entry["findings"] if f["phase"] == chosen["phase"] and f["cause"] is None), None)
     stalls = ", ".join(f"{s['reason']} {amount(s['ratio'], 'ratio')}" for s in chosen["stalls"][:2])
     share = reading.share(chosen, samples)
     answer = Answer(f"{chosen['phase']} takes {amount(share.value, 'ratio')} of {where(entry)}; its warps wait for: {stalls}", numbers=[share])
     for metric in ("phase_time_seconds", "phase_threads_per_instruction"):
         answer.numbers.append(reading.number(f"{chosen['phase']}: {reading.label(metric)}", metric, chosen["metrics"].get(metric)))
-    if finding:
-        answer.cure = await cure_of(work, reading, entry, finding)
-    answer.next.append(Call("report", {"recording": reading.name, "view": "source", **selected(entry)}, "the hottest source lines"))
+    answer.cure = await cure_of(work, reading, entry, finding)
+    answer.next.append(Call("report", {"recording": reading.name, "view": "source", **selected(reading, entry)}, "the hottest source lines"))
     open_sums = [c["quantity"] for c in entry["phases"]["closures"] if not c["closes"]]
     answer.cannot_say = trust(entry) + [f"where all of it goes: the phases' {name} do not add up to the kernel's" for name in open_sums]
     if entry["phases"]["dropped_samples"]:
@@ -445,6 +487,8 @@ async def finding_view(work: Work, reading: Reading, wanted: str | None) -> Answ
 
 async def source_view(work: Work, reading: Reading, phase: str | None, full: bool) -> Answer:
     entry = reading.entry()
+    if phase is not None:
+        known_phase(entry, phase)
     sources = await source_lines(work, work.recording(reading.name), entry, 200 if full else 40)
     file, line, why = place_in(sources, phase)
     kernels = sources["kernels"] if sources else []
@@ -463,10 +507,11 @@ async def source_view(work: Work, reading: Reading, phase: str | None, full: boo
         answer.numbers.insert(0, Number(f"{rows[0]['file']}:{rows[0]['line']}", top, "ratio", "share of the function's samples", reading.gpu))
         del answer.numbers[3:]
     finding = main_finding(entry)
-    if finding:
-        at = place_in(sources, finding["phase"])
-        answer.cure = Cure(finding["cure"], finding["id"], finding["phase"], *at)
-    answer.next = [Call("report", {"recording": reading.name, "view": "kernel", **selected(entry)}, "counters of the whole kernel")]
+    if bad_news(entry):
+        answer.cure = _cure_of_rejected(entry)
+    elif finding:
+        answer.cure = Cure(finding["cure"], finding["id"], finding["phase"], *place_in(sources, finding["phase"]))
+    answer.next = [Call("report", {"recording": reading.name, "view": "kernel", **selected(reading, entry)}, "counters of the whole kernel")]
     answer.data = {"view": "source", "recording": facts(reading), "entry": entry_json(entry), "lines": rows}
     answer.details = [""]
     for row in rows[: None if full else 20]:

@@ -331,7 +331,9 @@ def check_arguments(tool: Tool, arguments: object) -> Json:
     assert isinstance(given, dict)
     if not all(map(math.isfinite, _numbers(given))):
         raise ToolError(f"{tool.name}: NaN and Infinity are not numbers of JSON", "give a finite number, or leave the argument out")
-    return given
+    # 128.0 is an integer of JSON Schema, and none of a command line.
+    whole = {name for name, schema in tool.arguments.items() if schema.get("type") == "integer"}
+    return {name: int(value) if name in whole else value for name, value in given.items()}
 
 
 def _numbers(value: object) -> Iterator[float]:

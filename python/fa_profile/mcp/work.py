@@ -22,6 +22,8 @@ _WITHOUT_GPU = (
     "run the server on a machine where `nvidia-smi` lists a GPU; without one report, diff, lint, explain and gate "
     "(replay, candidate, static) work on recordings and code: list_kernels names recordings"
 )
+_OPTIONS = ("kernel-lib", "kernel-py", "kernel", "shape", "causal", "nvtx", "ncu-set", "phase-map", "repeats", "draws", "calls", "thresholds",
+            "baseline", "candidate", "replay", "static", "save", "arch", "threads", "smem", "torch-modules")  # arguments of tools, too
 _INSTALL = "install fa-profile (docs/install.md), and name it with --program FILE"
 
 
@@ -124,7 +126,13 @@ def _error_of(finished: jobs.Finished) -> ToolError:
     needs = re.search(r"needs a GPU(?:, and none can be used here \((.*?)\)|: (.*))", found[1])
     if needs:
         return ToolError(f"this needs a GPU: {needs[1] or needs[2]}", _WITHOUT_GPU)
-    return ToolError(found[1], found[2] or "call the tool doctor")
+    return ToolError(_in_our_words(found[1]), _in_our_words(found[2] or "call the tool doctor"))
+
+
+def _in_our_words(text: str) -> str:
+    """Options of the command line as the arguments of the tools: kernel_lib for --kernel-lib."""
+    text = re.sub(r"--force\b", "overwrite=true", text)
+    return re.sub(rf"--({'|'.join(_OPTIONS)})(?![\w-])=?", lambda found: found[1].replace("-", "_") + ("=" if found[0].endswith("=") else ""), text)
 
 
 def _crash(finished: jobs.Finished) -> ToolError:
