@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "fa_profile/demangle.h"
 #include "fa_profile/error.h"
@@ -118,6 +120,25 @@ TEST(LineTableTest, WithoutLineInformationThereAreNoFrames) {
   EXPECT_TRUE(table.Frames(kReduce, 1 << 20).empty());
   // The division's slow path is the compiler's own and has no lines.
   EXPECT_TRUE(table.Frames(kReduce, 0x900).empty());
+}
+
+// FlashAttention 3's have such lines, which end where the last of them is inlined into none.
+TEST(LineTableTest, ALineMayBeInlinedIntoALaterOneOrIntoItself) {
+  const std::vector<std::uint8_t> good = SampleCubin("sm_90a.cubin");
+  // An inlined call: its length, and the number of the row at which it is inlined.
+  constexpr std::array<std::uint8_t, 4> kInlinedCall = {0, 3, 0x90, 9};
+  const auto found = std::search(good.begin(), good.end(), kInlinedCall.begin(), kInlinedCall.end());
+  ASSERT_NE(found, good.end());
+  std::set<std::string> stacks;
+  for (std::uint8_t caller = 0; caller < 0x80; ++caller) {
+    std::vector<std::uint8_t> bytes = good;
+    bytes[static_cast<std::size_t>(found - good.begin()) + kInlinedCall.size() - 1] = caller;
+    const LineTable table(bytes);
+    std::string all;
+    for (std::uint64_t offset = 0; offset < 4096; offset += 16) all += Stack(table.Frames(kReduce, offset)) + ' ';
+    stacks.insert(all);
+  }
+  EXPECT_GT(stacks.size(), 2U);
 }
 
 TEST(LineTableTest, DamagedLineTablesAreErrors) {
