@@ -277,6 +277,14 @@ TEST(PhasesTest, CodeWithoutPhaseFunctionsIsSplitByOpcode) {
                                       "exponential and reduction", "control", "other arithmetic"}));
 }
 
+// FlashAttention 3, built with -lineinfo, calls CUTLASS's sync(): its phases would all be unattributed.
+TEST(PhasesTest, AFunctionNamedSyncAloneNamesNoPhases) {
+  const DeviceFunction barrier = MakeFunction({{"", "BAR.SYNC", "0x0", {"cutlass::arch::NamedBarrier::sync()"}}});
+  EXPECT_EQ(ChoosePhaseMap({&barrier}).name, "opcode classes");
+  const DeviceFunction product = MakeFunction({{"", "HGMMA.64x64x16.F32", "", {"qk()"}}});
+  EXPECT_EQ(ChoosePhaseMap({&barrier, &product}).name, "inline functions");
+}
+
 TEST(PhasesTest, LineRulesMatchTheEndOfAPath) {
   const DeviceFunction function =
       MakeFunction({{"", "FADD", "", {"a()"}}, {"", "FADD", "", {"a()"}}, {"", "FADD", "", {"a()"}}});

@@ -11,6 +11,9 @@
 namespace fa_profile::analyze {
 namespace {
 
+// Many libraries have functions of this name, as CUTLASS's barriers: alone it names no phases.
+constexpr std::string_view kGenericPhase = "sync";
+
 /// A rule, and the part of an instruction that it names. No rule: null.
 struct FoundRule {
   const PhaseRule* rule = nullptr;
@@ -125,7 +128,8 @@ PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions) {
   for (const DeviceFunction* function : functions) {
     for (const Instruction& instruction : function->instructions) {
       for (const InlineFrame& frame : instruction.frames) {
-        if (finder.ByFunction(frame.function) != nullptr) return attention;
+        const PhaseRule* const rule = finder.ByFunction(frame.function);
+        if (rule != nullptr && rule->phase != kGenericPhase) return attention;
       }
     }
   }

@@ -18,7 +18,7 @@ namespace fa_profile::analyze {
 /// nothing. Among several rules that fit equally well the map's first is used.
 std::vector<std::string> PhasesOf(const DeviceFunction& function, const PhaseMap& map);
 
-/// AttentionPhases() when one of its functions is in an inline stack of one of these functions; else
+/// AttentionPhases() when one of its functions, `sync` apart, is in an inline stack of one of these functions; else
 /// sass::OpcodePhases().
 PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions);
 
