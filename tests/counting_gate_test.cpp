@@ -130,7 +130,7 @@ TEST_F(CountingGateTest, WorkThatMayWaitForTheHostIsQueuedBeforeOrAfterALaunchTh
   EXPECT_TRUE(queued);
 }
 
-// Of a module that loads meanwhile in another thread, cuptiPCSamplingDisable and the driver would wait for each other.
+// While another thread loads a module, cuptiPCSamplingDisable and the driver would wait for each other.
 TEST_F(CountingGateTest, WhileAnotherThreadsCallGivesWorkNothingIsMeasured) {
   ChooseProbed({kA});
   std::thread([this] { gate_->OnWorkBegins(); }).join();

@@ -7,8 +7,8 @@
   F(cuptiActivityGetNumDroppedRecords) F(cuptiActivityPopExternalCorrelationId) \
   F(cuptiActivityPushExternalCorrelationId) F(cuptiActivityRegisterCallbacks) \
   F(cuptiActivityRegisterTimestampCallback) F(cuptiDeviceGetChipName) F(cuptiEnableCallback) F(cuptiEnableDomain) \
-  F(cuptiGetCallbackName) F(cuptiGetCubinCrc) F(cuptiGetDeviceId) F(cuptiGetGraphExecId) F(cuptiGetGraphNodeId) F(cuptiGetResultString) \
-  F(cuptiGetTimestamp) F(cuptiGetVersion) F(cuptiPCSamplingDisable) F(cuptiPCSamplingEnable) \
+  F(cuptiGetCallbackName) F(cuptiGetCubinCrc) F(cuptiGetDeviceId) F(cuptiGetGraphExecId) F(cuptiGetGraphNodeId) \
+  F(cuptiGetResultString) F(cuptiGetTimestamp) F(cuptiGetVersion) F(cuptiPCSamplingDisable) F(cuptiPCSamplingEnable) \
   F(cuptiPCSamplingGetData) F(cuptiPCSamplingGetNumStallReasons) F(cuptiPCSamplingGetStallReasons) \
   F(cuptiPCSamplingSetConfigurationAttribute) F(cuptiPCSamplingStart) F(cuptiPCSamplingStop) \
   F(cuptiPmSamplingCounterDataGetSampleInfo) F(cuptiPmSamplingCounterDataImageInitialize) \

@@ -209,6 +209,7 @@ class LineProgram {
   void AddRow() {
     if (state_.function == nullptr) return;  // discarded code
     auto& rows = state_.function->rows;
+    if (state_.caller > rows.size() - state_.first_row) state_.function->has_callers = false;
     const bool known = state_.file > 0 && state_.file <= table_.files_.size() - first_file_;
     rows.push_back({.offset = state_.address,
                     .file = known ? first_file_ + static_cast<std::uint32_t>(state_.file) - 1 : 0,
@@ -282,18 +283,17 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
   const auto [section, holder_start] = holder->first;
   if (row->line == 0 || function.start + row->offset < holder_start) return {};
 
-  // ptxas also writes rows that are inlined into later ones, so a chain of callers may run in a circle.
   std::vector<InlineFrame> frames;
-  std::vector<const Row*> seen;
   for (;;) {
-    seen.push_back(row);
     InlineFrame frame{
         .function = holder->second, .file = PathOf(files_[row->file]), .line = static_cast<int>(row->line)};
     if (row->caller != 0) frame.function = row->inlined < names_.size() ? Demangle(names_.c_str() + row->inlined) : "?";
     frames.push_back(std::move(frame));
-    if (row->caller == 0 || row->caller > function.rows.size()) return frames;
-    row = &function.rows[row->caller - 1];
-    if (std::ranges::find(seen, row) != seen.end()) return frames;
+    if (row->caller == 0 || !function.has_callers) return frames;
+    constexpr std::size_t kMaxDepth = 1000;
+    if (frames.size() == kMaxDepth)
+      throw Error("the cubin's line information is damaged: inlining is nested too deeply", kBuildAgain);
+    row = &function.rows[row->caller - 1];  // precedes it, as AddRow() ensures
   }
 }
 

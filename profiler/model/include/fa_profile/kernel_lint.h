@@ -39,7 +39,7 @@ struct KernelLint {
   std::string architecture;  ///< "sm_90a"
   std::string name;          ///< demangled
   std::string symbol;        ///< mangled
-  std::string label;         ///< a short name unique among the kernels of its file; empty: not looked for
+  std::string label;         ///< short, unique among the kernels of its file and architecture; empty: not looked for
   std::uint64_t code_hash =
       0;  ///< FNV-1a of the kernel's instructions, subroutines and padding included, and of initialised constants
   std::int64_t code_bytes = 0;

@@ -22,8 +22,8 @@ class LineTable {
   explicit LineTable(std::span<const std::uint8_t> cubin);
 
   /// The frames of the instruction `offset` bytes into `function` (mangled), innermost first; the last is the function
-  /// that holds the instruction: if that is a subroutine inside a kernel, the subroutine. Empty if the table has
-  /// nothing.
+  /// that holds the instruction: if that is a subroutine inside a kernel, the subroutine. Only the innermost where the
+  /// table names wrong callers. Empty if the table has nothing.
   std::vector<InlineFrame> Frames(const std::string& function, std::uint64_t offset) const;
 
   /// Paths of all source files, including headers, in any order and possibly repeated.
@@ -50,7 +50,10 @@ class LineTable {
     std::uint64_t inlined = 0;  // where names_ holds the inlined function's name
   };
   struct Function {
-    std::vector<Row> rows;                 // in the program's order, which `caller` refers to
+    std::vector<Row> rows;  // in the program's order, which `caller` refers to
+    // False: some row names a later one. In FlashAttention 3's cubins ptxas counts rows that it left out, so every
+    // caller after them is another row.
+    bool has_callers = true;
     std::vector<std::uint32_t> by_offset;  // their indices
     std::uint32_t section = 0;
     std::uint64_t start = 0;  // in the section

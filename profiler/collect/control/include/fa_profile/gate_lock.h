@@ -16,6 +16,7 @@ class GateLock {
   /// The calling thread holds it.
   bool IsMine() const noexcept { return holder_.load() == std::this_thread::get_id(); }
 
+  /// Another thread holds it.
   bool IsTakenByOther() const noexcept {
     const std::thread::id holder = holder_.load();
     return holder != std::thread::id() && holder != std::this_thread::get_id();
